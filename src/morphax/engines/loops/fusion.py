@@ -329,12 +329,13 @@ class Fusion:
         """Whether it is expensive, and here would be computed element by element."""
         trial = self._trial
         assert trial is not None, "in a nest"
-        if not self.has_vectors or value.cost < _EXPENSIVE or value.size < _VECTOR:
+        if not self.has_vectors or value.cost < _EXPENSIVE:
             return False
-        if trial.dependent or not trial.loops:
-            return True
-        _, is_same_in_steps = self._way(indices)
-        return is_same_in_steps
+        if not trial.dependent and trial.loops:
+            _, is_same_in_steps = self._way(indices)
+            if not is_same_in_steps:
+                return False
+        return value.size >= _VECTOR
 
     def _is_repeated(self, indices: Indices) -> bool:
         """Whether an open loop runs through the same indices again and again."""

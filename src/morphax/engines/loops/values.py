@@ -130,11 +130,14 @@ class Value:
         self.sources: frozenset[Buffer] = (
             frozenset() if place is None else frozenset([place.buffer])
         )
-        if of:
-            self.cost += sum([x.cost for x in of])
-            self.sources = self.sources.union(*[x.sources for x in of])
+        for x in of:
+            self.cost += x.cost
+            if x.sources is not self.sources:
+                self.sources = self.sources | x.sources if self.sources else x.sources
+            if x.depth > self.depth:
+                self.depth = x.depth
         if element is not None:
-            self.depth = 1 + max([x.depth for x in of], default=0)
+            self.depth += 1
 
     @property
     def size(self) -> int:

@@ -148,7 +148,10 @@ class Writer:
         bounds: tuple[int, int] | None = None,
     ) -> Name:
         key = (operation, dtype, *[x.key if type(x) is Const else x for x in operands])
-        level = max(self.barrier_level(), *map(self.level_of, operands))
+        level = self.blocks[-1].barrier
+        for x in operands:
+            if type(x) is not Const:
+                level = max(level, self.level_of(x))
         for block in self.blocks[level:]:
             known = block.known.get(key)
             if type(known) is Name:

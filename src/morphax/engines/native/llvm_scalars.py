@@ -38,6 +38,9 @@ _INTRINSICS = {
 }
 
 
+_OF_LIBRARY = frozenset((*MATH_OF_ONE, *MATH_OF_TWO)).difference(_INTRINSICS)
+
+
 def scalar_type(dtype: DType) -> str:
     """The type of a scalar."""
     if dtype == BOOL:
@@ -74,7 +77,7 @@ def float_text(value: Any) -> str:
 
 def is_library_function(operation: str) -> bool:
     """Whether an operation is a function of the C library, or one of ours that stands for it."""
-    return (operation in MATH_OF_ONE or operation in MATH_OF_TWO) and operation not in _INTRINSICS
+    return operation in _OF_LIBRARY
 
 
 def library_name(operation: str, dtype: DType) -> str:

@@ -19,11 +19,12 @@ from typing import final
 
 import numpy as np
 
+from ...util.paused_collection import paused_collection
 from ..loops.memory import local_buffers, touched_by
 from ..loops.program import Buffer, Call, Kind, LoopProgram, walk
 from .call_text import ATTRIBUTES, CALLS
 from .llvm_statements import StatementPrinter
-from .loop_plans import LoopPlans
+from .loop_plans import plans_taken
 from .module_parts import ModuleParts, function_text
 from .thread_steps import loops_to_divide
 
@@ -70,6 +71,11 @@ class Scratch:
 
 def llvm_module(program: LoopProgram) -> str:
     """The text of the module.  One program has one text."""
+    with paused_collection():
+        return _module(program)
+
+
+def _module(program: LoopProgram) -> str:
     scratch = Scratch(program)
     outside = [*program.inputs, *program.outputs, *scratch.offsets]
     pointers = {buffer: f"%b{i}" for i, buffer in enumerate(outside)}
@@ -77,7 +83,7 @@ def llvm_module(program: LoopProgram) -> str:
     local = local_buffers(program)
     pointers |= {buffer: f"%v{i}" for i, buffer in enumerate(local)}
     parts = ModuleParts()
-    plans = LoopPlans(program.body, local)
+    plans = plans_taken(program)
     plans.divided = loops_to_divide(program.body, plans)
     printer = StatementPrinter(pointers, plans, parts)
     printer.block(program.body)

@@ -251,7 +251,7 @@ class _Form:
     def _operand(self, x: Operand | Index) -> Hashable:
         if type(x) is Const:
             return x.key
-        if isinstance(x, Index):
+        if type(x) is Index:
             return x.offset, tuple([(self._used(name), factor) for name, factor in x.terms])
         return self._used(x)
 

@@ -122,5 +122,5 @@ def plans_kept(program: LoopProgram) -> LoopPlans:
 
 
 def plans_taken(program: LoopProgram) -> LoopPlans:
-    """Plans of a program, of which nothing has been written yet: those that are kept, or new ones."""
+    """Plans of which nothing has been written yet: those that are kept, or new ones."""
     return _kept.pop(program, None) or LoopPlans(program.body, local_buffers(program))

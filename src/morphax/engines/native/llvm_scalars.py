@@ -114,6 +114,11 @@ def instructions(operation: str, result: DType, taken: DType, width: int = 0) ->
             return f"{{0}} = sub {type_} {'zeroinitializer' if width else '0'}, {{1}}"
         case "max" | "min" if taken.kind == "f":
             return _extreme(operation, taken, width)
+        case "max" | "min" if not width:
+            # LLVM would put its intrinsics into another order, after the operand that comes last.
+            comparison = instructions("gt" if operation == "max" else "lt", BOOL, taken)
+            wins = comparison.replace("{0}", "{0}.wins")
+            return f"{wins}\n  {{0}} = select i1 {{0}}.wins, {type_} {{1}}, {type_} {{2}}"
         case "not":
             ones = "true" if taken == BOOL else "-1"
             ones = f"splat ({scalar_type(taken)} {ones})" if width else ones

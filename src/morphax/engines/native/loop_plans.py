@@ -54,7 +54,7 @@ class LoopPlans:
     @cached_property
     def shared(self) -> SharedLoops:
         """The loops that are functions."""
-        return SharedLoops(self._body, self._local, self.of)
+        return SharedLoops(self._body, self._local, self.of, self.may_be_written_out)
 
     def of(self, loop: For) -> VectorLoop | None:
         """How a loop is written with vectors; `None` if it is not."""
@@ -82,15 +82,23 @@ class LoopPlans:
         touched = touched_buffers(self._body)
         return holders_of(self._body, [x for x in touched if x.kind is Kind.TEMPORARY])
 
+    def may_be_written_out(self, loop: For) -> bool:
+        """Whether the steps are so few, and so short, that they are written one by one."""
+        return self._cost(loop) <= _MOST_STATEMENTS
+
     def is_written_out(self, loop: For) -> bool:
         """Whether the steps are written one by one, which is counted then."""
-        if isinstance(loop.extent, Index) or loop.extent > _MOST_STEPS:
-            return False
-        cost = loop.extent * self._weight(loop.body)
+        cost = self._cost(loop)
         if cost > min(_MOST_STATEMENTS, self._budget):
             return False
         self._budget -= cost
         return True
+
+    def _cost(self, loop: For) -> int:
+        """How many statements its steps have; more than enough for long loops."""
+        if isinstance(loop.extent, Index) or loop.extent > _MOST_STEPS:
+            return _MOST_STATEMENTS + 1
+        return loop.extent * self._weight(loop.body)
 
     def _weight(self, body: Iterable[Statement]) -> int:
         """How many statements a block has when its loops of few steps are written out."""

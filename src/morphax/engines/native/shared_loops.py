@@ -46,8 +46,8 @@ Plans = Callable[[For], VectorLoop | None]
 _LEAST_WORK = 64
 # Each statement is looked at once for each loop around it; longer loops are not compared.
 _MOST_STATEMENTS = 512
-# Loops of fewer steps may be written out, which makes registers of small arrays.
-_FEWEST_STEPS = 17
+# Of fewer steps, small arrays that loops in the loop run through are in memory too.
+_FEW_STEPS = 17
 
 
 @final
@@ -74,7 +74,7 @@ class _Candidate(NamedTuple):
 
     Args:
         size: how many steps and statements it has.
-        counters: that addresses are computed of.
+        counters: that addresses are computed of, which so are no registers.
     """
 
     size: Hashable
@@ -89,10 +89,18 @@ class SharedLoops:
         body: of the program.
         local: its local buffers, of which compilers may make registers.
         plan_of: which loops become vectors.
+        may_be_written_out: which may have their steps written one by one.
     """
 
-    def __init__(self, body: Body, local: Iterable[Buffer], plan_of: Plans) -> None:
+    def __init__(
+        self,
+        body: Body,
+        local: Iterable[Buffer],
+        plan_of: Plans,
+        may_be_written_out: Callable[[For], bool],
+    ) -> None:
         self._body, self._plan_of = body, plan_of
+        self._may_be_written_out = may_be_written_out
         self._local = frozenset(local)
         self._found: dict[For, SharedLoop] = {}
         self._forms: set[Hashable] = set()
@@ -167,18 +175,22 @@ class SharedLoops:
     def _candidate(self, loop: For) -> _Candidate | None:
         """What is looked at before the form; `None` for loops too short or too long."""
         plan, extent = self._plan_of(loop), loop.extent
+        statements = list(islice(walk(loop.body), _MOST_STATEMENTS))
+        if len(statements) == _MOST_STATEMENTS:
+            return None
         if plan is not None:
             steps, counters = plan.extent // plan.width, {plan.counter, *plan.outer}
-            if steps <= 2:
-                return None
-        else:
-            if isinstance(extent, Index) or extent < _FEWEST_STEPS:
-                return None
-            steps, counters = extent, {loop.counter}
-        count = sum([1 for _ in islice(walk(loop.body), _MOST_STATEMENTS)])
-        if steps * count < _LEAST_WORK or count == _MOST_STATEMENTS:
+            is_short = steps <= 2 or steps * len(statements) < _LEAST_WORK
+        elif isinstance(extent, Index):
             return None
-        return _Candidate((extent, count), counters)
+        elif extent < _FEW_STEPS:
+            # What these gain by arrays in registers is little beside what they are.
+            counters = {x.counter for x in (loop, *statements) if type(x) is For}
+            is_short = self._may_be_written_out(loop)
+        else:
+            counters = {loop.counter}
+            is_short = extent * len(statements) < _LEAST_WORK
+        return None if is_short else _Candidate((extent, len(statements)), counters)
 
 
 def taken_by(loop: For, own: Iterable[Buffer]) -> SharedLoop:

@@ -89,12 +89,12 @@ class Value:
         element: if it is pending.
         cost: about how many operations an element takes, as long as it is pending.
         depth: how many pending values stand above each other.
-        sources: the buffers that its elements are made of.
         is_shared: whether it has several readers.
         holders: how many variables of the program have it, now.
     """
 
     __slots__ = (
+        "_of",
         "cost",
         "depth",
         "dtype",
@@ -104,7 +104,6 @@ class Value:
         "place",
         "scalar",
         "shape",
-        "sources",
     )
 
     def __init__(
@@ -127,13 +126,9 @@ class Value:
         self.depth = 0
         self.is_shared = False
         self.holders = 0
-        self.sources: frozenset[Buffer] = (
-            frozenset() if place is None else frozenset([place.buffer])
-        )
+        self._of = of
         for x in of:
             self.cost += x.cost
-            if x.sources is not self.sources:
-                self.sources = self.sources | x.sources if self.sources else x.sources
             if x.depth > self.depth:
                 self.depth = x.depth
         if element is not None:
@@ -155,7 +150,27 @@ class Value:
         """From now on the elements lie there."""
         self.place, self.element = place, None
         self.cost = self.depth = 0
-        self.sources = frozenset([place.buffer])
+        self._of = ()
+
+    @property
+    def sources(self) -> set[Buffer]:
+        """The buffers that its elements are made of, now.
+
+        What a pending value is made of may be stored after it has come into being, and is read from
+        there then.
+        """
+        if self.place is not None:
+            return {self.place.buffer}
+        found: set[Buffer] = set()
+        seen, rest = {self}, [self]
+        while rest:
+            for x in rest.pop()._of:
+                if x.place is not None:
+                    found.add(x.place.buffer)
+                elif x not in seen:
+                    seen.add(x)
+                    rest.append(x)
+        return found
 
     def __repr__(self) -> str:
         kind = "uniform" if self.scalar is not None else "placed" if self.place else "pending"

@@ -135,3 +135,18 @@ def test_memory_is_still_changed_in_place() -> None:
     codes = MachineCodes()
     program, _ = codes.functions[codes.add(run, X)]
     assert sum([x.size >= X.size for x in program.temporaries]) <= 1
+
+
+def test_views_of_what_is_stored_take_no_memory() -> None:
+    """Each number is stored once, whatever shapes it is read in."""
+
+    def all_pairs(x: Any) -> Any:
+        y = x.reshape(4, 3) * 2 + 1
+        apart = y[None] - y[:, None]
+        return (apart**2).sum(-1), y.reshape(3, 4) * 3, y[::-1].sum(0), y
+
+    codes = MachineCodes()
+    name = codes.add(all_pairs, X)
+    program, _ = codes.functions[name]
+    assert [x.shape for x in program.temporaries if x.size == X.size] == []
+    assert_is_eager(all_pairs)

@@ -33,7 +33,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> Limits:
         monkeypatch.setattr(shared_loops, "_LEAST_WORK", work)
         # Of few steps too, or of none.
         monkeypatch.setattr(shared_loops, "_FEW_STEPS", 17 if work < 64 else 0)
-        monkeypatch.setattr(LoopPlans, "may_be_written_out", lambda plans, loop: work >= 64)
+        monkeypatch.setattr(LoopPlans, "work_not_written_out", lambda plans, loop: NEVER - work)
 
     return put
 
@@ -95,6 +95,13 @@ def test_few_steps_are_a_function_if_they_are_long() -> None:
     assert calls_of(lambda x: product(x, 7), X) == (1, 9)
     # Steps of a few statements are written out.
     assert calls_of(lambda x: product(x, 3), X) == (0, 0)
+
+    # In loops a call must be little beside what it does, for arrays may be in registers there.
+    def often(x: Any, n: int) -> Any:
+        return lax.fori_loop(0, 10, lambda _, x: jnp.concatenate([x[n:], product(x, n)]), x)
+
+    assert calls_of(lambda x: often(x, 4), X)[0] == 0
+    assert calls_of(lambda x: often(x, 9), X)[0] == 1
 
 
 OTHERWISE: dict[str, Callable[[Any, int], Any]] = {

@@ -105,11 +105,26 @@ class Fusion:
 
     def stored(self, value: Value, name: str = "v") -> Place:
         """Where the elements lie, from here on."""
+        self._follow(value)
+        view = value.view_of
+        if view is not None and view.is_whole and view.of.is_shared:
+            # That is going to be stored anyway, but not for a result.
+            if value not in self.destinations:
+                self.stored(view.of, name)
+                self._follow(value)
         if value.place is None:
             place = self._place_for(value, name)
             self.fill(place, value)
             return place
         return value.place
+
+    def _follow(self, value: Value) -> None:
+        """Let a view of what has been stored since lie where that does."""
+        if value.view_of is not None:
+            x = value.view_of.of
+            self._follow(x)
+            if x.place is not None:
+                value.settle(value.view_of.place(x.place))
 
     def is_better_stored(self, value: Value, reads: int) -> bool:
         """Whether a pending value that is repeated is better stored before.
@@ -279,6 +294,7 @@ class Fusion:
         assert trial is not None, "values are read in nests"
         if value.scalar is not None:
             return value.scalar
+        self._follow(value)
         place = value.place or trial.demands.get(value)
         if place is not None:
             return self.writer.load_unchanged(place.buffer, place.at(indices), trial.base)

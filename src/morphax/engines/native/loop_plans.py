@@ -54,7 +54,7 @@ class LoopPlans:
     @cached_property
     def shared(self) -> SharedLoops:
         """The loops that are functions."""
-        return SharedLoops(self._body, self._local, self.of, self.may_be_written_out)
+        return SharedLoops(self._body, self._local, self.of, self.work_not_written_out)
 
     def of(self, loop: For) -> VectorLoop | None:
         """How a loop is written with vectors; `None` if it is not."""
@@ -82,9 +82,10 @@ class LoopPlans:
         touched = touched_buffers(self._body)
         return holders_of(self._body, [x for x in touched if x.kind is Kind.TEMPORARY])
 
-    def may_be_written_out(self, loop: For) -> bool:
-        """Whether the steps are so few, and so short, that they are written one by one."""
-        return self._cost(loop) <= _MOST_STATEMENTS
+    def work_not_written_out(self, loop: For) -> int:
+        """How many statements the steps of a loop have; 0 if they may be written one by one."""
+        cost = self._cost(loop)
+        return cost if cost > _MOST_STATEMENTS else 0
 
     def is_written_out(self, loop: For) -> bool:
         """Whether the steps are written one by one, which is counted then."""

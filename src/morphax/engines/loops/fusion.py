@@ -107,11 +107,10 @@ class Fusion:
         """Where the elements lie, from here on."""
         self._follow(value)
         view = value.view_of
-        if view is not None and view.is_whole and view.of.is_shared:
-            # That is going to be stored anyway, but not for a result.
-            if value not in self.destinations:
-                self.stored(view.of, name)
-                self._follow(value)
+        if view and view.is_whole and view.of.is_shared and value not in self.destinations:
+            # That is going to be stored anyway.
+            self.stored(view.of, name)
+            self._follow(value)
         if value.place is None:
             place = self._place_for(value, name)
             self.fill(place, value)
@@ -152,11 +151,8 @@ class Fusion:
             self.stored(value)
         if value.place == place:
             return
-        if (
-            self._trial is None
-            and value.place is not None
-            and self._copy(place, value.place, value)
-        ):
+        source = value.place if self._trial is None else None
+        if source is not None and self._copy(place, source, value):
             return
 
         def store(*indices: Index) -> None:

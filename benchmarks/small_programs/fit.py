@@ -22,8 +22,9 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax.engines.engine import Options
 from morphax.engines.native import cost_model
-from morphax.engines.native.costs import Work, work_of
+from morphax.engines.native.costs import work_of
 from morphax.engines.native.translation import translated
+from morphax.engines.native.work import Work
 
 from .table import PROGRAMS, operands_of
 

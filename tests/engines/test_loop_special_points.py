@@ -76,12 +76,23 @@ def float_cases() -> Iterator[Case]:
         for zero in zeros:
             yield f"max {zero} {dtype}", lambda x, zero=zero: lax.max(x, zero), (x,)
             yield f"min {zero} {dtype}", lambda x, zero=zero: lax.min(zero, x), (x,)
+        yield from neutral_cases(x)
         for bits in ((5, 10), (8, 7), (8, 0), (1, 3), (11, 52), (4, 30), (30, 1)):
             yield f"format {bits} {dtype}", lambda x, n=bits: lax.reduce_precision(x, *n), (x,)
         yield f"sort {dtype}", lambda x: lax.sort(x), (np.tile(x, 3),)
         yield f"top_k {dtype}", lambda x: lax.top_k(x, 30), (np.tile(x, 3),)
         yield f"argmax {dtype}", lambda x: lax.argmax(x, 0, np.int32), (x,)
         yield f"reduce_min {dtype}", lambda x: lax.reduce_min(x, (0,)), (x[:10].reshape(5, 2),)
+
+
+def neutral_cases(x: np.ndarray[Any, Any]) -> Iterator[Case]:
+    """Operations that give their operand back, and others that nearly do."""
+    for name in ("add", "sub", "mul", "div"):
+        operation = getattr(lax, name)
+        for number in (0.0, -0.0, 1.0, -1.0):
+            c = x.dtype.type(number)
+            yield f"{name} {c!r}", lambda x, f=operation, c=c: f(x, c), (x,)
+            yield f"{c!r} {name}", lambda x, f=operation, c=c: f(c, x), (x,)
 
 
 def integer_cases() -> Iterator[Case]:

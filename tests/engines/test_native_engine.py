@@ -642,3 +642,27 @@ def test_functions_of_the_c_library_count_by_what_they_take(
     jaxpr = jax.jit(function).trace(jnp.ones(count, jnp.float32)).jaxpr
     options = Options("f", cpu_engine="native")
     assert native.judged(native.translated(jaxpr, options).loops).accepts is accepts
+
+
+def test_the_order_of_maxima_of_scalars_is_the_programs() -> None:
+    """LLVM moves its own form, so that each step of a chain waits for more operations."""
+
+    def cell(left: Any, above: Any) -> tuple[Any, Any]:
+        best = jnp.maximum(jnp.maximum(0, above + 1), jnp.minimum(left, above) - 1)
+        return best, best
+
+    def chain(x: Any) -> Any:
+        return jax.lax.scan(cell, jnp.int32(0), x)
+
+    x = np.array([3, -5, 2**31 - 1, -(2**31), 7, 0], np.int32)
+    with jax.cpu_engine("native"):
+        compiled = jax.jit(chain).lower(x).compile()
+    text = compiled.as_text("native")
+    assert "@llvm.smax.i32" not in text
+    assert "@llvm.smin.i32" not in text
+    expected, left = [], 0
+    for above in x.tolist():
+        wrapped = (above + 1 + 2**31) % 2**32 - 2**31
+        left = max(0, wrapped, min(left, above) - 1) if min(left, above) > -(2**31) else 2**31 - 1
+        expected.append(left)
+    assert np.asarray(compiled(x)[1]).tolist() == expected

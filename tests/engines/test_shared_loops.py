@@ -14,6 +14,7 @@ from morphax import lax
 from morphax.engines.loops import LoopProgram, NotALoopProgram
 from morphax.engines.native import shared_loops
 from morphax.engines.native.llvm_text import llvm_module
+from morphax.engines.native.loop_plans import LoopPlans
 from morphax.engines.native.machine_code import compile_loops
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.c_library import checked_program
@@ -30,7 +31,9 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> Limits:
 
     def put(work: int) -> None:
         monkeypatch.setattr(shared_loops, "_LEAST_WORK", work)
-        monkeypatch.setattr(shared_loops, "_FEWEST_STEPS", 2 if work < 64 else 17)
+        # Of few steps too, or of none.
+        monkeypatch.setattr(shared_loops, "_FEW_STEPS", 17 if work < 64 else 0)
+        monkeypatch.setattr(LoopPlans, "work_not_written_out", lambda plans, loop: NEVER - work)
 
     return put
 
@@ -79,6 +82,26 @@ def test_lines_grow_with_calls_alone() -> None:
     """Ten times as many steps are few lines more, but for what is stored between long chains."""
     few, many = [llvm_module(loops_of(lambda x, n=n: repeated(x, n), X)) for n in (40, 400)]
     assert many.count("\n") - few.count("\n") < 400 + 9 * few.count("\n") // 4
+
+
+def test_few_steps_are_a_function_if_they_are_long() -> None:
+    def product(x: Any, n: int) -> Any:
+        matrix, v = x[: n * n].reshape(n, n), x[-n:]
+        for _ in range(10):
+            v = jnp.tanh(matrix @ v)
+        return v
+
+    # The first one reads the vector where the matrix lies too.
+    assert calls_of(lambda x: product(x, 7), X) == (1, 9)
+    # Steps of a few statements are written out.
+    assert calls_of(lambda x: product(x, 3), X) == (0, 0)
+
+    # In loops a call must be little beside what it does, for arrays may be in registers there.
+    def often(x: Any, n: int) -> Any:
+        return lax.fori_loop(0, 10, lambda _, x: jnp.concatenate([x[n:], product(x, n)]), x)
+
+    assert calls_of(lambda x: often(x, 4), X)[0] == 0
+    assert calls_of(lambda x: often(x, 9), X)[0] == 1
 
 
 OTHERWISE: dict[str, Callable[[Any, int], Any]] = {

@@ -21,9 +21,9 @@ from ..xla.mlir_rules import program_in_place_of
 from .callees import Callee
 from .fusion import Fusion
 from .operations import SCALAR_DTYPES
-from .program import Buffer, Const, DType, Index, Kind, Operand
+from .program import ORIGIN, Buffer, Const, DType, Index, Kind, Operand
 from .uses import uses_of
-from .values import Indices, Place, Shape, Value
+from .values import Indices, Place, Shape, Value, View, are_row_major, row_major
 from .writer import Writer
 
 # So many operations may be pending above each other: loops stay readable, the stack shallow.
@@ -268,14 +268,15 @@ class Builder:
         if x.scalar is not None:
             return self.uniform(shape, x.scalar)
         starts = [Index.of(start) if isinstance(start, int) else start for start, _ in axes]
-        if x.place is not None:
-            strides, offset = [0] * len(shape), x.place.offset
-            for start, stride, (_, terms) in zip(starts, x.place.strides, axes, strict=True):
+
+        def there(place: Place) -> Place:
+            offset = place.offset
+            for start, stride in zip(starts, place.strides, strict=True):
                 offset = offset.plus(start.times(stride))
-                for axis, factor in terms:
-                    strides[axis] += factor * stride
-            place = Place(x.place.buffer, tuple(strides), offset)
-            return self.placed(shape, place)
+            return Place(place.buffer, _viewed(place.strides, axes, len(shape)), offset)
+
+        if x.place is not None:
+            return self.placed(shape, there(x.place))
         if self.fusion.is_better_stored(x, math.prod(shape)):
             self.fusion.stored(x)
             return self.view(x, shape, axes)
@@ -288,7 +289,12 @@ class Builder:
                 there.append(start)
             return self.fusion.read(x, tuple(there))
 
-        return self.fusion.pending(shape, x.dtype, element, [x], cost=0)
+        made = self.fusion.pending(shape, x.dtype, element, [x], cost=0)
+        if made.is_pending:
+            whole = math.prod(shape) == x.size and starts == [ORIGIN] * x.ndim
+            ordered = _viewed(row_major(x.shape), axes, len(shape))
+            made.view_of = View(x, there, whole and are_row_major(ordered, shape))
+        return made
 
     def part(self, x: Value, axis: int, start: int, shape: Shape) -> Value:
         """The elements from a place of an axis on."""
@@ -337,6 +343,17 @@ class _Environment:
     def close(self) -> None:
         for var in list(self.values):
             self.drop(var)
+
+
+def _viewed(
+    strides: Sequence[int], axes: Sequence[tuple[Any, Sequence[tuple[int, int]]]], ndim: int
+) -> tuple[int, ...]:
+    """The strides of a view, see `Builder.view`, of an array with these strides."""
+    found = [0] * ndim
+    for stride, (_, terms) in zip(strides, axes, strict=True):
+        for axis, factor in terms:
+            found[axis] += factor * stride
+    return tuple(found)
 
 
 @cache

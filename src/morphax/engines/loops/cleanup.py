@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import final
 
 from .program import (
     Assign,
@@ -31,12 +32,15 @@ Body = tuple[Statement, ...]
 
 def without_dead_code(program: LoopProgram) -> LoopProgram:
     """The program without statements that no output depends on, and without unused memory."""
-    body, read, last = program.body, read_buffers(program.body), None
-    while read != last:
-        body = _live(body, read, set())
-        # Another pass would find more only if less is read.
-        read, last = read_buffers(body), read
-    touched = touched_buffers(body)
+    body, read = program.body, read_buffers(program.body)
+    while True:
+        last = _Pass(read)
+        body = last.block(body)
+        # Another one would find more only if less is read.
+        if last.loaded == read:
+            break
+        read = last.loaded
+    touched = last.loaded | last.stored
     return replace(
         program,
         body=body,
@@ -49,14 +53,22 @@ def read_buffers(body: Body) -> set[Buffer]:
     """The buffers that some statement reads."""
     read: set[Buffer] = set()
     for statement in walk(body):
-        match statement:
-            case Load(_, buffer) | Copy(_, buffer):
-                read.add(buffer)
-            case Product(_, left, right):
-                read.update((left.buffer, right.buffer))
-            case Call(_, operands):
-                read.update(operands)
+        read.update(_read_by(statement))
     return read
+
+
+def _read_by(statement: Statement) -> tuple[Buffer, ...]:
+    """The buffers that a statement itself reads."""
+    if isinstance(statement, Load):
+        return (statement.buffer,)
+    match statement:
+        case Copy(_, source):
+            return (source,)
+        case Product(_, left, right):
+            return left.buffer, right.buffer
+        case Call(_, operands):
+            return operands
+    return ()
 
 
 def touched_buffers(body: Body) -> set[Buffer]:
@@ -68,62 +80,96 @@ def stored_buffers(body: Body) -> set[Buffer]:
     """The buffers that some statement writes."""
     stored: set[Buffer] = set()
     for statement in walk(body):
-        match statement:
-            case Store(buffer) | Copy(buffer):
-                stored.add(buffer)
-            case Product(target):
-                stored.add(target.buffer)
-            case Call(_, _, results):
-                stored.update(results)
+        stored.update(_stored_by(statement))
     return stored
 
 
-def _live(body: Body, read: set[Buffer], used: set[Name]) -> Body:
-    """The statements of a block that matter; the names that they use are added to `used`."""
-    kept: list[Statement] = []
-    for statement in reversed(body):
-        live = _live_statement(statement, read, used)
-        if live is not None:
-            kept.append(live)
-    return tuple(reversed(kept))
-
-
-def _live_statement(statement: Statement, read: set[Buffer], used: set[Name]) -> Statement | None:
+def _stored_by(statement: Statement) -> tuple[Buffer, ...]:
+    """The buffers that a statement itself writes."""
     match statement:
-        case For(_, _, body):
-            body = _live(body, read, used)
-            _use(used, operands_of(statement))
-            return replace(statement, body=body) if body else None
-        case While(condition, goes_on, body):
-            body = _live(body, read, used)
-            _use(used, [goes_on])
-            return replace(statement, condition=_live(condition, read, used), body=body)
-        case If(condition, then, otherwise):
-            then, otherwise = _live(then, read, used), _live(otherwise, read, used)
-            if not then and not otherwise:
-                return None
-            _use(used, [condition])
-            return replace(statement, then=then, otherwise=otherwise)
-        case _ if _matters(statement, read, used):
-            _use(used, operands_of(statement))
-            return statement
-    return None
-
-
-def _matters(statement: Statement, read: set[Buffer], used: set[Name]) -> bool:
-    match statement:
-        case Assign(result) | Load(result):
-            return result in used
         case Store(buffer) | Copy(buffer):
-            return buffer.kind is not Kind.TEMPORARY or buffer in read
+            return (buffer,)
         case Product(target):
-            return target.buffer.kind is not Kind.TEMPORARY or target.buffer in read
-    return True
+            return (target.buffer,)
+        case Call(_, _, results):
+            return results
+    return ()
 
 
-def _use(used: set[Name], operands: Iterable[Operand | Index]) -> None:
-    for x in operands:
-        if type(x) is Name:
-            used.add(x)
-        elif type(x) is Index:
-            used.update([name for name, _ in x.terms])
+@final
+class _Pass:
+    """Leaves out what does not matter, from the last statement to the first.
+
+    Args:
+        read: the buffers that are read, as far as is known.
+
+    Attributes:
+        loaded, stored: the buffers that the statements read and write that are kept.
+    """
+
+    def __init__(self, read: set[Buffer]) -> None:
+        self.loaded: set[Buffer] = set()
+        self.stored: set[Buffer] = set()
+        self._read = read
+        self._used: set[Name] = set()
+
+    def block(self, body: Body) -> Body:
+        """The statements of a block that matter."""
+        kept: list[Statement] = []
+        for statement in reversed(body):
+            # Most are of these two kinds.
+            if isinstance(statement, Assign):
+                if statement.result in self._used:
+                    self._use(statement.operands)
+                    kept.append(statement)
+            elif isinstance(statement, Load):
+                if statement.result in self._used:
+                    self.loaded.add(statement.buffer)
+                    self._use((statement.index,))
+                    kept.append(statement)
+            else:
+                live = self._statement(statement)
+                if live is not None:
+                    kept.append(live)
+        kept.reverse()
+        return tuple(kept)
+
+    def _statement(self, statement: Statement) -> Statement | None:
+        match statement:
+            case For(_, _, body):
+                body = self.block(body)
+                self._use(operands_of(statement))
+                return replace(statement, body=body) if body else None
+            case While(condition, goes_on, body):
+                body = self.block(body)
+                self._use([goes_on])
+                return replace(statement, condition=self.block(condition), body=body)
+            case If(condition, then, otherwise):
+                then, otherwise = self.block(then), self.block(otherwise)
+                if not then and not otherwise:
+                    return None
+                self._use([condition])
+                return replace(statement, then=then, otherwise=otherwise)
+            case _ if self._matters(statement):
+                self._use(operands_of(statement))
+                self.loaded.update(_read_by(statement))
+                self.stored.update(_stored_by(statement))
+                return statement
+        return None
+
+    def _matters(self, statement: Statement) -> bool:
+        match statement:
+            case Store(buffer) | Copy(buffer):
+                return buffer.kind is not Kind.TEMPORARY or buffer in self._read
+            case Product(target):
+                return target.buffer.kind is not Kind.TEMPORARY or target.buffer in self._read
+        return True
+
+    def _use(self, operands: Iterable[Operand | Index]) -> None:
+        used = self._used
+        for x in operands:
+            if type(x) is Name:
+                used.add(x)
+            elif type(x) is Index:
+                for name, _ in x.terms:
+                    used.add(name)

@@ -1,6 +1,7 @@
 """Operations of loop programs on constants, done while they are written.
 
-Integers and truth values only: places in arrays, which are better known early.
+Of integers and truth values only: places in arrays, which are better known early.  What gives an
+operand back, bit by bit, is not done at all: derivatives are full of products with 1.
 """
 
 from __future__ import annotations
@@ -43,3 +44,26 @@ def folded(operation: str, operands: Sequence[Operand]) -> Const | None:
         return None
     with np.errstate(over="ignore"):
         return Const(np.asarray(function(*values))[()])
+
+
+def unchanged(operation: str, operands: Sequence[Operand]) -> Operand | None:
+    """The operand that is the result, whatever it is; `None` if there is none."""
+    if operation not in _NEUTRAL or len(operands) != 2:
+        return None
+    x, y = operands
+    if type(y) is Const and _is_neutral(operation, y):
+        return x
+    if type(x) is Const and operation in ("add", "mul") and _is_neutral(operation, x):
+        return y
+    return None
+
+
+# A float that is added is −0, for −0 + 0 is 0.
+_NEUTRAL = {"add": -0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
+
+
+def _is_neutral(operation: str, y: Const) -> bool:
+    value, neutral = y.value, _NEUTRAL[operation]
+    if value != neutral:
+        return False
+    return y.dtype.kind != "f" or bool(np.signbit(value) == np.signbit(neutral))

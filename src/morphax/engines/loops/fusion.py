@@ -105,11 +105,25 @@ class Fusion:
 
     def stored(self, value: Value, name: str = "v") -> Place:
         """Where the elements lie, from here on."""
+        self._follow(value)
+        view = value.view_of
+        if view and view.is_whole and view.of.is_shared and value not in self.destinations:
+            # That is going to be stored anyway.
+            self.stored(view.of, name)
+            self._follow(value)
         if value.place is None:
             place = self._place_for(value, name)
             self.fill(place, value)
             return place
         return value.place
+
+    def _follow(self, value: Value) -> None:
+        """Let a view of what has been stored since lie where that does."""
+        if value.view_of is not None:
+            x = value.view_of.of
+            self._follow(x)
+            if x.place is not None:
+                value.settle(value.view_of.place(x.place))
 
     def is_better_stored(self, value: Value, reads: int) -> bool:
         """Whether a pending value that is repeated is better stored before.
@@ -137,11 +151,8 @@ class Fusion:
             self.stored(value)
         if value.place == place:
             return
-        if (
-            self._trial is None
-            and value.place is not None
-            and self._copy(place, value.place, value)
-        ):
+        source = value.place if self._trial is None else None
+        if source is not None and self._copy(place, source, value):
             return
 
         def store(*indices: Index) -> None:
@@ -279,6 +290,7 @@ class Fusion:
         assert trial is not None, "values are read in nests"
         if value.scalar is not None:
             return value.scalar
+        self._follow(value)
         place = value.place or trial.demands.get(value)
         if place is not None:
             return self.writer.load_unchanged(place.buffer, place.at(indices), trial.base)
@@ -329,12 +341,13 @@ class Fusion:
         """Whether it is expensive, and here would be computed element by element."""
         trial = self._trial
         assert trial is not None, "in a nest"
-        if not self.has_vectors or value.cost < _EXPENSIVE or value.size < _VECTOR:
+        if not self.has_vectors or value.cost < _EXPENSIVE:
             return False
-        if trial.dependent or not trial.loops:
-            return True
-        _, is_same_in_steps = self._way(indices)
-        return is_same_in_steps
+        if not trial.dependent and trial.loops:
+            _, is_same_in_steps = self._way(indices)
+            if not is_same_in_steps:
+                return False
+        return value.size >= _VECTOR
 
     def _is_repeated(self, indices: Indices) -> bool:
         """Whether an open loop runs through the same indices again and again."""

@@ -89,10 +89,11 @@ def result_dtype(operation: str, operands: tuple[DType, ...]) -> DType | None:
     """
     signature = SIGNATURES.get(operation)
     if signature is not None:
-        alike = len(set(operands)) == 1 and operands[0].kind in signature.kinds
+        first = operands[0]
+        alike = first.kind in signature.kinds and operands.count(first) == signature.count
         if len(operands) != signature.count or not alike:
             raise TypeError(f"{operation} of {operands}")
-        return BOOL if signature.is_predicate else operands[0]
+        return BOOL if signature.is_predicate else first
     if operation == "select" and len(operands) == 3:
         condition, x, y = operands
         if condition == BOOL and x == y:

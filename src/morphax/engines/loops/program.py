@@ -34,7 +34,7 @@ import enum
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -92,8 +92,7 @@ Operand = Name | Const
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(NamedTuple):
     """The integer ``offset + Σ factor · name``; the factors are not 0, the names differ."""
 
     terms: tuple[tuple[Name, int], ...] = ()
@@ -331,7 +330,7 @@ Statement = Assign | Load | Store | Copy | Product | Call | For | While | If
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class LoopProgram:
     """A function that reads its inputs and constants and writes its outputs.
 

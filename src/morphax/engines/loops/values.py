@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 from .program import ORIGIN, Buffer, DType, Index, Operand
 
@@ -59,10 +59,7 @@ class Place:
 
     def lies_whole(self, shape: Shape) -> bool:
         """Whether the elements of an array of that shape lie without gaps, row-major."""
-        return all(
-            n == 1 or stride == expected
-            for n, stride, expected in zip(shape, self.strides, row_major(shape), strict=True)
-        )
+        return are_row_major(self.strides, shape)
 
     def reshaped(self, shape: Shape) -> Place:
         """The same elements, which lie without gaps, in another shape."""
@@ -78,6 +75,14 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def are_row_major(strides: Sequence[int], shape: Shape) -> bool:
+    """Whether elements at these strides lie without gaps, row-major."""
+    return all(
+        n == 1 or stride == expected
+        for n, stride, expected in zip(shape, strides, row_major(shape), strict=True)
+    )
+
+
 @final
 class Value:
     """An array of the program that is being translated; see the module's text.
@@ -89,12 +94,13 @@ class Value:
         element: if it is pending.
         cost: about how many operations an element takes, as long as it is pending.
         depth: how many pending values stand above each other.
-        sources: the buffers that its elements are made of.
+        view_of: the value whose elements these are, as long as they are pending.
         is_shared: whether it has several readers.
         holders: how many variables of the program have it, now.
     """
 
     __slots__ = (
+        "_of",
         "cost",
         "depth",
         "dtype",
@@ -104,7 +110,7 @@ class Value:
         "place",
         "scalar",
         "shape",
-        "sources",
+        "view_of",
     )
 
     def __init__(
@@ -127,14 +133,14 @@ class Value:
         self.depth = 0
         self.is_shared = False
         self.holders = 0
-        self.sources: frozenset[Buffer] = (
-            frozenset() if place is None else frozenset([place.buffer])
-        )
-        if of:
-            self.cost += sum([x.cost for x in of])
-            self.sources = self.sources.union(*[x.sources for x in of])
+        self.view_of: View | None = None
+        self._of = of
+        for x in of:
+            self.cost += x.cost
+            if x.depth > self.depth:
+                self.depth = x.depth
         if element is not None:
-            self.depth = 1 + max([x.depth for x in of], default=0)
+            self.depth += 1
 
     @property
     def size(self) -> int:
@@ -150,10 +156,45 @@ class Value:
 
     def settle(self, place: Place) -> None:
         """From now on the elements lie there."""
-        self.place, self.element = place, None
+        self.place, self.element, self.view_of = place, None, None
         self.cost = self.depth = 0
-        self.sources = frozenset([place.buffer])
+        self._of = ()
+
+    @property
+    def sources(self) -> set[Buffer]:
+        """The buffers that its elements are made of, now.
+
+        What a pending value is made of may be stored after it has come into being, and is read from
+        there then.
+        """
+        if self.place is not None:
+            return {self.place.buffer}
+        found: set[Buffer] = set()
+        seen, rest = {self}, [self]
+        while rest:
+            for x in rest.pop()._of:
+                if x.place is not None:
+                    found.add(x.place.buffer)
+                elif x not in seen:
+                    seen.add(x)
+                    rest.append(x)
+        return found
 
     def __repr__(self) -> str:
         kind = "uniform" if self.scalar is not None else "placed" if self.place else "pending"
         return f"Value({self.shape}, {self.dtype}, {kind})"
+
+
+@final
+class View(NamedTuple):
+    """Elements of a pending value in other places.
+
+    Args:
+        of: the value.
+        place: where the elements lie, if those of the value lie at a place.
+        is_whole: whether they are all of its elements, in the same order.
+    """
+
+    of: Value
+    place: Callable[[Place], Place]
+    is_whole: bool

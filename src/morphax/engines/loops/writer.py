@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from .folding import folded
+from .folding import folded, unchanged
 from .operations import result_dtype
 from .program import (
     BOOL,
@@ -72,6 +72,9 @@ class Writer:
             return constant
         dtype = result_dtype(operation, tuple([x.dtype for x in operands]))
         assert dtype is not None, f"{operation} needs a dtype"
+        same = unchanged(operation, operands)
+        if same is not None:
+            return same
         return self._assigned(operation, operands, dtype)
 
     def convert(self, x: Operand, dtype: DType) -> Operand:
@@ -148,7 +151,10 @@ class Writer:
         bounds: tuple[int, int] | None = None,
     ) -> Name:
         key = (operation, dtype, *[x.key if type(x) is Const else x for x in operands])
-        level = max(self.barrier_level(), *map(self.level_of, operands))
+        level = self.blocks[-1].barrier
+        for x in operands:
+            if type(x) is not Const:
+                level = max(level, self.level_of(x))
         for block in self.blocks[level:]:
             known = block.known.get(key)
             if type(known) is Name:

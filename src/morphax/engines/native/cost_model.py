@@ -15,7 +15,9 @@ from typing import Final
 from ..engine import Verdict
 from ..loops import LoopProgram
 from ..loops.program import Product, walk
-from .costs import Work, work_of
+from .costs import work_of
+from .loop_plans import plans_kept
+from .work import Work
 
 CALL: Final = "call"
 """The name of the constant that each run takes."""
@@ -68,7 +70,8 @@ def nanoseconds(work: Work, constants: Mapping[str, float]) -> float:
 
 def judged(program: LoopProgram) -> Verdict:
     """Whether machine code is expected to be faster than XLA's, and why."""
-    work = work_of(program)
+    plans = plans_kept(program)
+    work = work_of(program, plans=plans)
     if work.statements > _MOST_STATEMENTS:
         return Verdict(False, f"the program has {work.statements} statements, which is much")
     products = [math.prod(x.sizes) for x in walk(program.body) if type(x) is Product]
@@ -76,6 +79,6 @@ def judged(program: LoopProgram) -> Verdict:
         return Verdict(False, "there is a large product of matrices")
     native, xla = nanoseconds(work, NATIVE), nanoseconds(work, XLA)
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
-    if native > _LONGEST and nanoseconds(work_of(program, _FEW_STEPS), NATIVE) > _LONGEST:
+    if native > _LONGEST and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > _LONGEST:
         return Verdict(False, f"a long run: {times}")
     return Verdict(xla > MARGIN * native, times)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Final, final
 
 from ..loops.memory import local_buffers
@@ -26,6 +25,7 @@ from .llvm_scalars import is_library_function
 from .loop_plans import LoopPlans
 from .packs import packed
 from .vector_loops import VectorLoop
+from .work import Work
 
 STEPS_OF_WHILE: Final = 100
 """So many steps a `while` is taken to make."""
@@ -35,54 +35,17 @@ _NANOSECONDS: Final = {"erf": 3, "erfc": 3, "fmod": 2, "lgamma": 7, "asin": 4, "
 _USUAL_NANOSECONDS: Final = 8
 
 
-@final
-@dataclass(slots=True)
-class Work:
-    """What a program does in a run, if each `while` makes some steps and of two branches one runs.
-
-    Args:
-        operations: of scalars, those that take long left out.
-        wide_operations: those that are made for several elements at a time.
-        slow, wide_slow: operations that take long, such as divisions and sines, likewise.
-        calls: operations for which the C library is called, element by element, and XLA has a short
-            polynomial.
-        library: nanoseconds of those for which XLA takes about as long.
-        accesses: loads and stores of single elements, those in vectors of neighbours left out.
-        moved: bytes that are loaded and stored.
-        nests: loops over elements that are run, each of which would be a kernel of XLA's.
-        steps: of loops around them.
-        statements: of the text.
-    """
-
-    operations: int = 0
-    wide_operations: int = 0
-    slow: int = 0
-    wide_slow: int = 0
-    calls: int = 0
-    library: int = 0
-    accesses: int = 0
-    moved: int = 0
-    nests: int = 0
-    steps: int = 0
-    statements: int = 0
-
-    def add(self, other: Work, times: int) -> None:
-        """Count what a block does, so many times."""
-        for field in fields(Work):
-            factor = 1 if field.name == "statements" else times
-            more = getattr(other, field.name) * factor
-            setattr(self, field.name, getattr(self, field.name) + more)
-
-
-def work_of(program: LoopProgram, steps_of_while: int = STEPS_OF_WHILE) -> Work:
-    """What a program does."""
-    plans = LoopPlans(program.body, local_buffers(program))
+def work_of(
+    program: LoopProgram, steps_of_while: int = STEPS_OF_WHILE, plans: LoopPlans | None = None
+) -> Work:
+    """What a program does; `plans` are those of its loops, where they are known."""
+    plans = plans or LoopPlans(program.body, local_buffers(program))
     return _Count(steps_of_while, plans).of(program.body, vectors=None, in_nest=False)
 
 
 def work_of_loop(loop: For, plans: LoopPlans) -> Work:
     """What a loop that stands in no other does."""
-    return _Count(STEPS_OF_WHILE, plans).of((loop,), vectors=None, in_nest=False)
+    return _Count(STEPS_OF_WHILE, plans).of_loop(loop, vectors=None, in_nest=False)
 
 
 @final
@@ -112,7 +75,7 @@ class _Count:
                     total.wide_operations += m * n * k
                     total.nests += not in_nest
                 case For():
-                    self._add_loop(total, statement, vectors, in_nest)
+                    total.add(self.of_loop(statement, vectors=vectors, in_nest=in_nest), 1)
                 case While(condition, _, inner):
                     work = self.of(condition, vectors=vectors, in_nest=in_nest)
                     work.add(self.of(inner, vectors=vectors, in_nest=in_nest), 1)
@@ -128,16 +91,24 @@ class _Count:
                     total.statements += branches[0].statements
         return total
 
-    def _add_loop(self, total: Work, loop: For, vectors: VectorLoop | None, in_nest: bool) -> None:
+    def of_loop(self, loop: For, *, vectors: VectorLoop | None, in_nest: bool) -> Work:
+        """The work of a loop."""
+        is_outside = vectors is None and not in_nest and self.steps_of_while == STEPS_OF_WHILE
+        known = self.plans.works.get(loop) if is_outside else None
+        if known is not None:
+            return known
         loops = [x for x in loop.body if type(x) in (For, While, If, Copy, Product)]
         is_nest = (
             in_nest or loop.is_independent or (len(loops) <= 1 and While not in map(type, loops))
         )
-        work = self.of(loop.body, vectors=vectors or self.plans.of(loop), in_nest=is_nest)
+        once = self.of(loop.body, vectors=vectors or self.plans.of(loop), in_nest=is_nest)
         if not is_nest:
-            work.steps += 1
-        total.add(work, _steps(loop.extent))
-        total.nests += is_nest and not in_nest
+            once.steps += 1
+        work = Work(nests=is_nest and not in_nest)
+        work.add(once, _steps(loop.extent))
+        if is_outside:
+            self.plans.works[loop] = work
+        return work
 
 
 def _count(total: Work, operation: str, dtype: DType, is_wide: bool) -> None:

@@ -38,6 +38,9 @@ _INTRINSICS = {
 }
 
 
+_OF_LIBRARY = frozenset((*MATH_OF_ONE, *MATH_OF_TWO)).difference(_INTRINSICS)
+
+
 def scalar_type(dtype: DType) -> str:
     """The type of a scalar."""
     if dtype == BOOL:
@@ -74,7 +77,7 @@ def float_text(value: Any) -> str:
 
 def is_library_function(operation: str) -> bool:
     """Whether an operation is a function of the C library, or one of ours that stands for it."""
-    return (operation in MATH_OF_ONE or operation in MATH_OF_TWO) and operation not in _INTRINSICS
+    return operation in _OF_LIBRARY
 
 
 def library_name(operation: str, dtype: DType) -> str:
@@ -111,6 +114,11 @@ def instructions(operation: str, result: DType, taken: DType, width: int = 0) ->
             return f"{{0}} = sub {type_} {'zeroinitializer' if width else '0'}, {{1}}"
         case "max" | "min" if taken.kind == "f":
             return _extreme(operation, taken, width)
+        case "max" | "min" if not width:
+            # LLVM would put its intrinsics into another order, after the operand that comes last.
+            comparison = instructions("gt" if operation == "max" else "lt", BOOL, taken)
+            wins = comparison.replace("{0}", "{0}.wins")
+            return f"{wins}\n  {{0}} = select i1 {{0}}.wins, {type_} {{1}}, {type_} {{2}}"
         case "not":
             ones = "true" if taken == BOOL else "-1"
             ones = f"splat ({scalar_type(taken)} {ones})" if width else ones

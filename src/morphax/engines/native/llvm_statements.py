@@ -155,7 +155,7 @@ class StatementPrinter:
             assert isinstance(index, Index), "the value of an index"
             self.texts[result] = self.index(index)
             return
-        scalars = [x for x in operands if not isinstance(x, Index)]
+        scalars = [x for x in operands if type(x) is not Index]
         texts = [self.operand(x) for x in scalars]
         self.texts[result] = self.operation(operation, result.dtype, scalars, texts)
 
@@ -312,7 +312,7 @@ class StatementPrinter:
             write_vectors(self, plan)
             return
         extent = loop.extent
-        if not isinstance(extent, Index) and self.plans.is_written_out(loop):
+        if type(extent) is not Index and self.plans.is_written_out(loop):
             for step in range(extent):
                 self._at(loop.counter, step, loop.body)
             return

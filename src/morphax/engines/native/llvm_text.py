@@ -19,12 +19,14 @@ from typing import final
 
 import numpy as np
 
+from ...util.paused_collection import paused_collection
 from ..loops.memory import local_buffers, touched_by
 from ..loops.program import Buffer, Call, Kind, LoopProgram, walk
 from .call_text import ATTRIBUTES, CALLS
 from .llvm_statements import StatementPrinter
-from .loop_plans import LoopPlans
+from .loop_plans import plans_taken
 from .module_parts import ModuleParts, function_text
+from .segments import segments_of, write_segments
 from .thread_steps import loops_to_divide
 
 ENTRY = "run"
@@ -70,6 +72,11 @@ class Scratch:
 
 def llvm_module(program: LoopProgram) -> str:
     """The text of the module.  One program has one text."""
+    with paused_collection():
+        return _module(program)
+
+
+def _module(program: LoopProgram) -> str:
     scratch = Scratch(program)
     outside = [*program.inputs, *program.outputs, *scratch.offsets]
     pointers = {buffer: f"%b{i}" for i, buffer in enumerate(outside)}
@@ -77,10 +84,18 @@ def llvm_module(program: LoopProgram) -> str:
     local = local_buffers(program)
     pointers |= {buffer: f"%v{i}" for i, buffer in enumerate(local)}
     parts = ModuleParts()
-    plans = LoopPlans(program.body, local)
+    plans = plans_taken(program)
     plans.divided = loops_to_divide(program.body, plans)
     printer = StatementPrinter(pointers, plans, parts)
-    printer.block(program.body)
+    # What calls Python returns from the midst, and threads know the memory of the others.
+    is_whole = plans.divided or program.callees
+    segments = [] if is_whole else segments_of(program.body, local)
+    if segments:
+        write_segments(printer, segments)
+        own = {x for segment in segments for x in segment.own}
+        local = [x for x in local if x not in own]
+    else:
+        printer.block(program.body)
     handed = {x for call in walk(program.body) if type(call) is Call for x in touched_by(call)}
     is_divided = bool(plans.divided)
     parameters = [_parameter(pointers[x], x, is_known=is_divided or x in handed) for x in outside]

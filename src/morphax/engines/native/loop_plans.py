@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import final
+from weakref import WeakKeyDictionary
 
 from ..loops.cleanup import touched_buffers
-from ..loops.program import Buffer, For, Index, Kind, Statement, blocks_of, walk
+from ..loops.memory import local_buffers
+from ..loops.program import (
+    Buffer,
+    For,
+    Index,
+    Kind,
+    LoopProgram,
+    Statement,
+    blocks_of,
+    walk,
+)
 from .masked_loops import Holders, holders_of, masked_loop, members_apart
 from .shared_loops import SharedLoops
 from .vector_loops import VectorLoop, vector_loop
+from .work import Work
 
 # Loops of so many steps are written out, if they have no more statements then.
 _MOST_STEPS, _MOST_STATEMENTS = 16, 96
@@ -28,6 +40,7 @@ class LoopPlans:
 
     Attributes:
         divided: loops whose steps several threads make, and how each of these makes them.
+        works: what loops do, as far as that has been counted.
     """
 
     def __init__(self, body: tuple[Statement, ...], local: Sequence[Buffer]) -> None:
@@ -36,11 +49,12 @@ class LoopPlans:
         self._budget = _BUDGET
         self._body, self._local = body, local
         self.divided: Mapping[For, VectorLoop] = {}
+        self.works: dict[For, Work] = {}
 
     @cached_property
     def shared(self) -> SharedLoops:
         """The loops that are functions."""
-        return SharedLoops(self._body, self._local, self.of)
+        return SharedLoops(self._body, self._local, self.of, self.work_not_written_out)
 
     def of(self, loop: For) -> VectorLoop | None:
         """How a loop is written with vectors; `None` if it is not."""
@@ -68,15 +82,24 @@ class LoopPlans:
         touched = touched_buffers(self._body)
         return holders_of(self._body, [x for x in touched if x.kind is Kind.TEMPORARY])
 
+    def work_not_written_out(self, loop: For) -> int:
+        """How many statements the steps of a loop have; 0 if they may be written one by one."""
+        cost = self._cost(loop)
+        return cost if cost > _MOST_STATEMENTS else 0
+
     def is_written_out(self, loop: For) -> bool:
         """Whether the steps are written one by one, which is counted then."""
-        if isinstance(loop.extent, Index) or loop.extent > _MOST_STEPS:
-            return False
-        cost = loop.extent * self._weight(loop.body)
+        cost = self._cost(loop)
         if cost > min(_MOST_STATEMENTS, self._budget):
             return False
         self._budget -= cost
         return True
+
+    def _cost(self, loop: For) -> int:
+        """How many statements its steps have; more than enough for long loops."""
+        if isinstance(loop.extent, Index) or loop.extent > _MOST_STEPS:
+            return _MOST_STATEMENTS + 1
+        return loop.extent * self._weight(loop.body)
 
     def _weight(self, body: Iterable[Statement]) -> int:
         """How many statements a block has when its loops of few steps are written out."""
@@ -95,3 +118,18 @@ class LoopPlans:
                 steps = statement.extent if statement.extent <= _MOST_STEPS else 1
             total += sum([steps * self._weight(block) for block in blocks_of(statement)])
         return total
+
+
+# Those that a verdict has made, until the text is written.
+_kept: WeakKeyDictionary[LoopProgram, LoopPlans] = WeakKeyDictionary()
+
+
+def plans_kept(program: LoopProgram) -> LoopPlans:
+    """The plans of a program, which `plans_taken` gives once more."""
+    plans = _kept[program] = LoopPlans(program.body, local_buffers(program))
+    return plans
+
+
+def plans_taken(program: LoopProgram) -> LoopPlans:
+    """Plans of which nothing has been written yet: those that are kept, or new ones."""
+    return _kept.pop(program, None) or LoopPlans(program.body, local_buffers(program))

@@ -21,7 +21,7 @@ from .thread_steps import SHARE, address_of_sharing
 if TYPE_CHECKING:
     from llvmlite import binding
 
-_FORMAT: Final = "2"
+_FORMAT: Final = "3"
 """Raised when the same text is to become other code."""
 
 
@@ -84,8 +84,9 @@ def key_of(program: LoopProgram, text: str | None = None) -> str:
 def object_code(text: str) -> bytes:
     """A module, optimised, as an object file.
 
-    What there is to find out about loops is in the text (`llvm_statements`), so few passes are left
-    to LLVM: memory that is registers, simpler expressions, fewer branches.
+    What there is to find out about loops is in the text (`llvm_statements`), and expressions are
+    simplified there and once more when instructions are selected, but for functions that are
+    `optnone`.  So few passes are left to LLVM: memory that is registers, fewer branches.
     """
     from llvmlite import binding
 
@@ -99,7 +100,8 @@ def object_code(text: str) -> bytes:
         builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
         passes = binding.create_new_module_pass_manager()
         passes.add_sroa_pass()
-        passes.add_instruction_combine_pass()
+        if effort == 1:
+            passes.add_instruction_combine_pass()
         passes.add_simplify_cfg_pass()
         passes.run(module, builder)
         if effort == 1:

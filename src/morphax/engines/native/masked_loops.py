@@ -174,7 +174,7 @@ def _vectors_of(counter: Name, body: Body, private: frozenset[Buffer]) -> frozen
         uses = {
             name
             for x in operands_of(statement)
-            for name in ([n for n, _ in x.terms] if isinstance(x, Index) else [x])
+            for name in ([n for n, _ in x.terms] if type(x) is Index else [x])
         }
         if type(statement) is Load and statement.buffer in private:
             vectors.add(statement.result)

@@ -142,5 +142,5 @@ def _names_in(statement: Statement) -> Iterator[Name]:
     for x in operands_of(statement):
         if type(x) is Name:
             yield x
-        elif isinstance(x, Index):
+        elif type(x) is Index:
             yield from [name for name, _ in x.terms]

@@ -25,6 +25,7 @@ from ..loops.program import (
     Const,
     Copy,
     For,
+    If,
     Index,
     Load,
     Name,
@@ -46,8 +47,9 @@ Plans = Callable[[For], VectorLoop | None]
 _LEAST_WORK = 64
 # Each statement is looked at once for each loop around it; longer loops are not compared.
 _MOST_STATEMENTS = 512
-# Loops of fewer steps may be written out, which makes registers of small arrays.
-_FEWEST_STEPS = 17
+# Of fewer steps, small arrays that loops in the loop run through are in memory too.  So these do
+# something when they run once, and much when they are in loops.
+_FEW_STEPS, _LEAST_ONCE, _LEAST_OFTEN = 17, 1, 256
 
 
 @final
@@ -74,7 +76,7 @@ class _Candidate(NamedTuple):
 
     Args:
         size: how many steps and statements it has.
-        counters: that addresses are computed of.
+        counters: that addresses are computed of, which so are no registers.
     """
 
     size: Hashable
@@ -89,17 +91,25 @@ class SharedLoops:
         body: of the program.
         local: its local buffers, of which compilers may make registers.
         plan_of: which loops become vectors.
+        work_of: how many statements the steps of a short loop have; 0 if it may be written out.
     """
 
-    def __init__(self, body: Body, local: Iterable[Buffer], plan_of: Plans) -> None:
+    def __init__(
+        self,
+        body: Body,
+        local: Iterable[Buffer],
+        plan_of: Plans,
+        work_of: Callable[[For], int],
+    ) -> None:
         self._body, self._plan_of = body, plan_of
+        self._work_of = work_of
         self._local = frozenset(local)
         self._found: dict[For, SharedLoop] = {}
         self._forms: set[Hashable] = set()
         self._repeated: set[Hashable] = set()
         self._candidates: dict[For, _Candidate] = {}
         self._sizes: Counter[Hashable] = Counter()
-        self._count(body)
+        self._count(body, _LEAST_ONCE)
         self._visit(body)
 
     def of(self, loop: For) -> SharedLoop | None:
@@ -107,21 +117,22 @@ class SharedLoops:
         found = self._found.get(loop)
         return found if found is not None and found.form in self._repeated else None
 
-    def _count(self, body: Body) -> None:
+    def _count(self, body: Body, least: int) -> None:
         """Find the loops that may be functions, and how many there are of each size.
 
-        Loops of one form have one size, so what there is once needs no form.
+        Loops of one form have one size, so what there is once needs no form.  Those of few steps
+        must do at `least` so much.
         """
         for statement in body:
             if type(statement) is For:
-                candidate = self._candidate(statement)
+                candidate = self._candidate(statement, least)
                 if candidate is not None:
                     self._candidates[statement] = candidate
                     self._sizes[candidate.size] += 1
                 if self._plan_of(statement) is not None:
                     continue
             for block in blocks_of(statement):
-                self._count(block)
+                self._count(block, least if type(statement) is If else _LEAST_OFTEN)
 
     def _visit(self, body: Body) -> None:
         for statement in body:
@@ -164,21 +175,25 @@ class SharedLoops:
         each = [touched_by(x) for x in walk(self._body)]
         return Counter([x for buffers in each for x in buffers if x in self._local])
 
-    def _candidate(self, loop: For) -> _Candidate | None:
+    def _candidate(self, loop: For, least: int) -> _Candidate | None:
         """What is looked at before the form; `None` for loops too short or too long."""
         plan, extent = self._plan_of(loop), loop.extent
+        statements = list(islice(walk(loop.body), _MOST_STATEMENTS))
+        if len(statements) == _MOST_STATEMENTS:
+            return None
         if plan is not None:
             steps, counters = plan.extent // plan.width, {plan.counter, *plan.outer}
-            if steps <= 2:
-                return None
-        else:
-            if isinstance(extent, Index) or extent < _FEWEST_STEPS:
-                return None
-            steps, counters = extent, {loop.counter}
-        count = sum([1 for _ in islice(walk(loop.body), _MOST_STATEMENTS)])
-        if steps * count < _LEAST_WORK or count == _MOST_STATEMENTS:
+            is_short = steps <= 2 or steps * len(statements) < _LEAST_WORK
+        elif isinstance(extent, Index):
             return None
-        return _Candidate((extent, count), counters)
+        elif extent < _FEW_STEPS:
+            # What these gain by arrays in registers is little beside what they are.
+            counters = {x.counter for x in (loop, *statements) if type(x) is For}
+            is_short = self._work_of(loop) < least
+        else:
+            counters = {loop.counter}
+            is_short = extent * len(statements) < _LEAST_WORK
+        return None if is_short else _Candidate((extent, len(statements)), counters)
 
 
 def taken_by(loop: For, own: Iterable[Buffer]) -> SharedLoop:
@@ -251,7 +266,7 @@ class _Form:
     def _operand(self, x: Operand | Index) -> Hashable:
         if type(x) is Const:
             return x.key
-        if isinstance(x, Index):
+        if type(x) is Index:
             return x.offset, tuple([(self._used(name), factor) for name, factor in x.terms])
         return self._used(x)
 

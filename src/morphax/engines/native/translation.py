@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from ...core import DebugInfo, Jaxpr, ShapedArray, without_references
 from ...core.dce import eliminate_dead_code
 from ...dtypes import float0
+from ...util.paused_collection import paused_collection
 from ..engine import Options
 from ..loops import LoopProgram, NotALoopProgram, loop_program
 from ..loops.memory import with_shared_memory
@@ -56,7 +57,8 @@ def translated(jaxpr: Jaxpr, options: Options) -> NativeProgram:
     known = _translated.setdefault(jaxpr, {})
     loops = known.get(options.keep_unused)
     if loops is None:
-        loops = known[options.keep_unused] = _loops(live, kept, jaxpr.debug_info)
+        with paused_collection():
+            loops = known[options.keep_unused] = _loops(live, kept, jaxpr.debug_info)
     donated, unusable = _donations(plain, options.donated, kept)
     return NativeProgram(
         options.name,

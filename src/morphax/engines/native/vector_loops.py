@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -116,7 +117,7 @@ def _is_one_loop(loops: Sequence[tuple[Name, int]], body: Iterable[Statement]) -
         return True
     for statement in body:
         for x in operands_of(statement):
-            if isinstance(x, Index):
+            if type(x) is Index:
                 factors = dict(x.terms)
                 for (outer, _), (inner, n) in itertools.pairwise(loops):
                     if factors.get(outer, 0) != n * factors.get(inner, 0):
@@ -134,7 +135,7 @@ def _vectors_of(counters: Iterable[Name], body: Iterable[Statement]) -> frozense
             uses = {
                 name
                 for x in statement.operands
-                for name in ([n for n, _ in x.terms] if isinstance(x, Index) else [x])
+                for name in ([n for n, _ in x.terms] if type(x) is Index else [x])
             }
         elif isinstance(statement, Load):
             uses = {name for name, _ in statement.index.terms}
@@ -147,15 +148,15 @@ def _vectors_of(counters: Iterable[Name], body: Iterable[Statement]) -> frozense
 
 def width_of(body: Iterable[Statement]) -> int:
     """The fewest steps that keep registers as full as any number does, to a tenth."""
-    sizes = []
+    sizes: Counter[int] = Counter()
     for statement in body:
         if isinstance(statement, (Load, Store)):
-            sizes.append(statement.buffer.dtype.itemsize)
+            sizes[statement.buffer.dtype.itemsize] += 1
         elif isinstance(statement, Assign) and statement.result.dtype != INDEX:
-            sizes.append(statement.result.dtype.itemsize)
+            sizes[statement.result.dtype.itemsize] += 1
 
     def cost(width: int) -> float:
-        return sum([max(size * width / _BYTES, 1) for size in sizes]) / width
+        return sum([n * max(size * width / _BYTES, 1) for size, n in sizes.items()]) / width
 
     return min(WIDTHS, key=lambda width: (cost(width) > 1.1 * cost(WIDTHS[-1]), width))
 

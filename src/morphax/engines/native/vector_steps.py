@@ -42,13 +42,14 @@ class VectorSteps:
 
     def prepare(self) -> None:
         """What is the same in all steps, and takes long: logarithms of bases of powers."""
-        p = self.printer
-        made = {x.result for x in walk(self.plan.body) if isinstance(x, (Assign, Load))}
-        for statement in walk(self.plan.body):
-            match statement:
-                case Assign(_, "pow", ((Name() | Const()) as base, _)) if (
-                    base.dtype == F32 and base not in made
-                ):
+        p, body = self.printer, list(walk(self.plan.body))
+        powers = [x for x in body if isinstance(x, Assign) and x.operation == "pow"]
+        if not powers:
+            return
+        made = {x.result for x in body if isinstance(x, (Assign, Load))}
+        for statement in powers:
+            match statement.operands:
+                case ((Name() | Const()) as base, _) if base.dtype == F32 and base not in made:
                     given = [p.operand(base)]
                     self.logarithms[base] = p.call("log_of_base", F32, given, 0)
 
@@ -75,7 +76,7 @@ class VectorSteps:
                 given = [self.operand(base), self.operand(exponent), of_base]
                 self.texts[result] = p.call("power_of_known", F32, given, self.width)
             case Assign(result, operation, operands):
-                scalars = [x for x in operands if not isinstance(x, Index)]
+                scalars = [x for x in operands if type(x) is not Index]
                 texts = self.taken(operation, [self.operand(x) for x in scalars], scalars)
                 self.texts[result] = p.operation(
                     operation, result.dtype, scalars, texts, self.width

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .exponential import exp, expm1, log1p
+from .exponential import exp, exp_in_range, expm1, log1p
 from .kernel import F32, F64, Lanes
 
 # Of (tanh x − x) / x³, in x², up to 0.6 and up to 0.55.
@@ -29,10 +29,10 @@ _FAR = {4: 10.0, 8: 22.0}
 def tanh(x: Lanes) -> Lanes:
     """Tanh x: a polynomial near 0, and ``1 − 2 / (e²ˣ + 1)``."""
     size = x.dtype.itemsize
-    magnitude = x.call("fabs").clamped(0.0, _FAR[size])
+    magnitude = x.call("fabs").at_most(_FAR[size])
     z = magnitude * magnitude
     near = (magnitude * z).times_plus(z.polynomial(_TANH[size]), magnitude)
-    far = 1.0 - 2.0 / (exp(magnitude + magnitude) + 1.0)
+    far = 1.0 - 2.0 / (exp_in_range(magnitude + magnitude) + 1.0)
     return near.where(magnitude < _NEAR[size], far).with_sign_of(x)
 
 

@@ -136,8 +136,11 @@ class Lanes:
 
     def clamped(self, low: float, high: float) -> Lanes:
         """Moved into bounds; NaN stays."""
-        raised = self.like(low).where(self < low, self)
-        return self.like(high).where(raised > high, raised)
+        return self.like(low).where(self < low, self).at_most(high)
+
+    def at_most(self, high: float) -> Lanes:
+        """The bound where it is larger; NaN stays."""
+        return self.like(high).where(self > high, self)
 
     def call(self, operation: str) -> Lanes:
         """An operation of one operand."""

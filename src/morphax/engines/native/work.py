@@ -1,0 +1,47 @@
+"""What a program does in a run, in numbers of each kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import final
+
+
+@final
+@dataclass(slots=True)
+class Work:
+    """What a program does in a run, if each `while` makes some steps and of two branches one runs.
+
+    Args:
+        operations: of scalars, those that take long left out.
+        wide_operations: those that are made for several elements at a time.
+        slow, wide_slow: operations that take long, such as divisions and sines, likewise.
+        calls: operations for which the C library is called, element by element, and XLA has a short
+            polynomial.
+        library: nanoseconds of those for which XLA takes about as long.
+        accesses: loads and stores of single elements, those in vectors of neighbours left out.
+        moved: bytes that are loaded and stored.
+        nests: loops over elements that are run, each of which would be a kernel of XLA's.
+        steps: of loops around them.
+        statements: of the text.
+    """
+
+    operations: int = 0
+    wide_operations: int = 0
+    slow: int = 0
+    wide_slow: int = 0
+    calls: int = 0
+    library: int = 0
+    accesses: int = 0
+    moved: int = 0
+    nests: int = 0
+    steps: int = 0
+    statements: int = 0
+
+    def add(self, other: Work, times: int) -> None:
+        """Count what a block does, so many times."""
+        self.statements += other.statements
+        for name in _REPEATED:
+            setattr(self, name, getattr(self, name) + times * getattr(other, name))
+
+
+_REPEATED = tuple([x.name for x in fields(Work) if x.name != "statements"])

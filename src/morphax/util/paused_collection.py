@@ -1,0 +1,47 @@
+"""Work that makes many objects and no garbage in cycles, without Python's search for such.
+
+A program that is translated becomes tens of thousands of objects, all of which are needed.  Python
+looks for cycles among them every 700, and now and then among all objects of the process, which
+takes longer than the translation.  So it waits until that is done.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# One for each pause of a thread that has switched the collector off.
+_pauses: list[None] = []
+
+
+@contextmanager
+def paused_collection() -> Iterator[None]:
+    """A block of work in which no automatic collection starts, in any thread.
+
+    Blocks in several threads may overlap: whoever has switched the collector off switches it on
+    again.  What a user has switched off stays off.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    _pauses.append(None)
+    try:
+        gc.disable()
+        yield
+    finally:
+        gc.enable()
+        if _pauses:
+            _pauses.pop()
+
+
+def _resume() -> None:
+    """In a fork the thread that had switched the collector off is not there."""
+    if _pauses:
+        _pauses.clear()
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_resume)

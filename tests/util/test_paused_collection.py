@@ -1,0 +1,103 @@
+"""No collection of garbage starts while a program is translated, and all is as before after it."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+from morphax.engines.engine import Options
+from morphax.engines.native.llvm_text import llvm_module
+from morphax.engines.native.translation import translated
+from morphax.util.paused_collection import paused_collection
+
+
+@pytest.fixture(autouse=True)
+def _enabled() -> Iterator[None]:
+    assert gc.isenabled()
+    yield
+    gc.enable()
+
+
+def test_it_is_off_inside_and_on_again_outside() -> None:
+    with paused_collection():
+        assert not gc.isenabled()
+        with paused_collection():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_it_is_on_again_after_an_error() -> None:
+    with pytest.raises(KeyboardInterrupt), paused_collection():
+        raise KeyboardInterrupt
+    assert gc.isenabled()
+
+
+def test_what_a_user_has_switched_off_stays_off() -> None:
+    gc.disable()
+    with paused_collection():
+        pass
+    assert not gc.isenabled()
+
+
+def test_of_threads_that_overlap_the_one_that_paused_it_ends_the_pause() -> None:
+    inside, may_end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with paused_collection():
+            inside.set()
+            may_end.wait(10)
+
+    other = threading.Thread(target=work)
+    with paused_collection():
+        other.start()
+        assert inside.wait(10)
+    assert gc.isenabled()
+    may_end.set()
+    other.join()
+    assert gc.isenabled()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_fork_in_the_midst_collects() -> None:
+    with paused_collection():
+        child = os.fork()
+        if not child:
+            os._exit(0 if gc.isenabled() else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert gc.isenabled()
+
+
+def test_no_collection_starts_while_a_program_is_translated() -> None:
+    def f(x: Any) -> Any:
+        for i in range(300):
+            x = x * (1.0 + i) + x[::-1]
+        return x
+
+    jaxpr = jax.make_jaxpr(f)(np.ones(8, np.float32)).jaxpr
+    starts = 0
+
+    def noticed(phase: str, _: dict[str, int]) -> None:
+        nonlocal starts
+        starts += phase == "start"
+
+    threshold = gc.get_threshold()
+    gc.collect()
+    gc.set_threshold(500)
+    gc.callbacks.append(noticed)
+    try:
+        loops = translated(jaxpr, Options("f")).loops
+        llvm_module(loops)
+    finally:
+        gc.callbacks.remove(noticed)
+        gc.set_threshold(*threshold)
+    # What has come into being is looked at when each of the two is over.
+    assert starts <= 4

@@ -15,6 +15,7 @@ for a barrier.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import accumulate
 from operator import mul
 from typing import Any, Final
@@ -98,13 +99,12 @@ def _beside(x: Any, axes: Any, run: list[int], columns: int) -> int | None:
     count = math.prod(sizes)
     # So many are whole axes, which XLA would part again.
     whole = set(accumulate(reversed(sizes), mul))
+    numbers: Iterable[int] = ()
     if columns == 1:
         # So few as leave an axis that XLA does not part, or many.
         few = [n for n in _LANES if count <= n * _LONGEST]
         numbers = [*few, *reversed(_LANES)] if count >= _FEWEST_IN_LANES else ()
-    elif len(run) < len(axes) or sum([n > 1 for n in sizes]) == 1:
-        numbers = ()
-    else:
+    elif len(run) == len(axes) and sum([n > 1 for n in sizes]) > 1:
         fewest = max(2, -(-_NARROWEST // columns))
         numbers = range(fewest, min(_MOST_BESIDE, count // _FEWEST_ROWS) + 1)
     return next((n for n in numbers if count % n == 0 and n not in whole), None)

@@ -64,7 +64,13 @@ class Cholesky(MatrixOperation):
         seen = transposed(b, values[0]) if is_turned else values[0]
         info = out.update(shape=out.shape[:-2], dtype=np.dtype(np.int32))
         factor, failed = call_lapack(
-            b, "potrf", [seen.aval, info], seen, ranks=(2, 2, 0), aliases={0: 0}, uplo=letter("U" if is_turned else "L")
+            b,
+            "potrf",
+            [seen.aval, info],
+            seen,
+            ranks=(2, 2, 0),
+            aliases={0: 0},
+            uplo=letter("U" if is_turned else "L"),
         )
         factor = transposed(b, factor) if is_turned else factor
         found = nan_where_failed(b, out, factor, failed)

@@ -48,6 +48,7 @@ REASONS: dict[str, str] = {
     "jit softmax": _FUSION,
     "jit logsumexp": _FUSION,
     "jit layer norm": _FUSION,
+    "jit gelu": "σ(2u), which keeps the digits of the left tail, in place of ½ (1 + tanh u)",
     "jit max along": _FUSION,
 }
 _WORST = 12

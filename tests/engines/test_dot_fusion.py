@@ -67,7 +67,7 @@ func.func @main(%x: tensor<{n}x{columns}xf32>, %m: tensor<{rows}x{columns}xf32>)
         info=DebugInfo("jit", "main"),
         forwarded=(None,),
         callbacks=(),
-        guards_extremes=True,
+        fuses_reductions=True,
     )
 
 

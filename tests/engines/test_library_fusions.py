@@ -72,7 +72,7 @@ WITH_DOTS = {
 def test_reductions_are_fused_without_dots(name: str) -> None:
     program = lowered(WITHOUT_DOTS[name], SQUARE)
     assert may_fuse_reductions(program.text)
-    assert program.guards_extremes
+    assert program.fuses_reductions
 
 
 @pytest.mark.parametrize("name", WITH_DOTS)
@@ -99,7 +99,7 @@ def test_extremes_beside_dots_are_guarded_only_where_they_need_it(
     monkeypatch.setattr(extreme_calls, "part", lambda name: None)  # as where it was not built
     # Of arrays with fewer axes, extremes are always written out.
     program = lowered(lambda x: (x.reshape(2, -1, x.shape[1]).max(1), x @ x), SQUARE)
-    assert program.guards_extremes == ("stablehlo.if" in program.text) != fusions_are_chosen()
+    assert program.fuses_reductions == ("stablehlo.if" in program.text) != fusions_are_chosen()
 
 
 def test_fusions() -> None:

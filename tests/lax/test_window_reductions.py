@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morphax import grad, jvp, lax, make_jaxpr, vmap
+from morphax import config, grad, jit, jvp, lax, make_jaxpr, vmap
 from morphax.lax.elementwise import selection
 from morphax.lax.elementwise.arithmetic import add, mul
 from morphax.lax.elementwise.bitwise import bitwise_and, bitwise_or, bitwise_xor
@@ -33,6 +33,32 @@ def test_nan_and_zeros_in_extremes(function: Any, start: float, dtype: str) -> N
                 lambda x, k=size: reduce_window(x, start, function, (k,), padding="SAME"),
                 array(row, dtype),
             )
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int8", "uint32"])
+@pytest.mark.parametrize("padding", [((1, 1), (1, 1)), ((0, 3), (2, 0)), ((-1, 1), (5, -2))])
+def test_padding_of_large_arrays_is_kept(dtype: str, padding: Any) -> None:
+    x = array(np.random.default_rng(0).integers(0, 8, (70, 66)), dtype)
+    if x.dtype.kind == "f":
+        x[5, 64], x[69, 0] = np.nan, -np.inf
+    for function, start in ((add, 0), (selection.max, -8 if x.dtype.kind != "u" else 0)):
+        for size in ((3, 3), (4, 1), (1, 20)):
+            check_engines_agree(
+                lambda v, f=function, k=size, s=start: reduce_window(v, s, f, k, padding=padding), x
+            )
+
+
+def test_windows_read_padding_from_memory_unless_fusions_are_not_cut() -> None:
+    def text() -> str:
+        windows = jit(lambda x: reduce_window(x, 0.0, add, (3, 3), padding="SAME"))
+        return windows.lower(np.ones((80, 80), np.float32)).as_text()
+
+    assert text().count("stablehlo.if") == 2
+    config.update("jax_cut_fusions", False)
+    try:
+        assert text().count("stablehlo.if") == 0
+    finally:
+        config.update("jax_cut_fusions", True)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64"])

@@ -115,10 +115,9 @@ def sparse_plus(x: Any) -> Any:
         Array([0.  , 0.25, 3.  ], dtype=float32)
     """
     x = _inexact("sparse_plus", x)
-    below, above = x <= -1.0, x >= 1.0
-    # Where it is not chosen, the square must not be infinite.
-    inside = jnp.where(below | above, 0, x)
-    return jnp.where(below, 0.0, jnp.where(above, x, (inside + 1.0) ** 2 / 4))
+    # Where it is not chosen, the square must not be infinite; up to −1 it is 0.
+    inside = lax.clamp(*promoted("sparse_plus", -1.0, x, 1.0))
+    return jnp.where(x >= 1.0, x, (inside + 1.0) ** 2 / 4)
 
 
 @replayed(1)
@@ -258,11 +257,10 @@ def hard_silu(x: Any) -> Any:
     The derivative at −3 is taken to be 0, and 1 at 3; at ±∞ value and derivative are the limits.
     """
     x = _inexact("hard_silu", x)
-    above, below = x >= 3, x <= -3
-    # Where it is not chosen, the product must not have an infinite factor.
-    inside = jnp.where(above | below, 0, x)
-    # As in JAX the constant part is a negative zero, but for −∞, where the limit is meant.
-    return jnp.where(above, x, jnp.where(below, -0.0, inside * ((inside + 3.0) / 6.0)))
+    # Where it is not chosen, the product must not have an infinite factor.  Up to −3 it is −3 · 0,
+    # as in JAX a negative zero, but for −∞ too, where the limit is meant.
+    inside = jnp.where(jnp.abs(x) >= 3, -3, x)
+    return jnp.where(x >= 3, x, inside * ((inside + 3.0) / 6.0))
 
 
 hard_swish = hard_silu

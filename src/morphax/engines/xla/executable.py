@@ -112,7 +112,7 @@ class Executable(Plan):
         """
         devices = program.places.devices
         may_fuse = (
-            program.guards_extremes and fusions_are_chosen() and may_fuse_reductions(program.text)
+            program.fuses_reductions and fusions_are_chosen() and may_fuse_reductions(program.text)
         )
         options = compile_options(*devices, overrides=overrides, fuses_reductions=may_fuse)
 

@@ -18,6 +18,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ...core import Jaxpr
+from ...core.jaxpr import jaxprs_in_params
 from ...runtime.native_calls import TARGETS
 
 FLAG: Final = "xla_cpu_experimental_ynn_fusion_type"
@@ -43,6 +45,8 @@ _DECOMPOSED: Final = (
     "polygamma sinh tan zeta"
 ).split()
 
+_PRODUCTS: Final = frozenset({"dot_general", "conv_general_dilated"})
+
 _KNOWN: Final = frozenset(
     [f"stablehlo.{name}" for name in (*_ELEMENTWISE, *_STRUCTURAL)]
     + [f"chlo.{name}" for name in _DECOMPOSED]
@@ -62,6 +66,16 @@ def may_fuse_reductions(text: str) -> bool:
     if _COMPUTED_REDUCTION in text:
         return False
     return _KNOWN.issuperset(_QUALIFIED.findall(_OWN_CALL.sub("", text)))
+
+
+def has_product(jaxpr: Jaxpr) -> bool:
+    """Whether a dot or a convolution is surely in what becomes of a program."""
+    return any(
+        [
+            eqn.primitive.name in _PRODUCTS or any(map(has_product, jaxprs_in_params(eqn.params)))
+            for eqn in jaxpr.eqns
+        ]
+    )
 
 
 def fusions(*, of_reductions: bool) -> str:

@@ -39,7 +39,7 @@ from ...runtime.sharding import Sharding
 from ...util.messages import message
 from ..donated import warn_of_unusable
 from .annotations import Annotations, annotations_of
-from .library_fusions import may_fuse_reductions
+from .library_fusions import has_product, may_fuse_reductions
 from .literals import physical_aval, physical_dtype
 from .mesh_axes import MeshAxes
 from .stablehlo import Function, Module, function
@@ -79,7 +79,7 @@ class LoweredProgram:
         aliased: operands that the caller gives away and gets back as one result.
         inspections: Python functions that are to know where the program runs, once compiled.
         partitioners: what divides operations of it among the devices, while it is compiled.
-        guards_extremes: whether maxima and minima of floats are right by the kernel library too.
+        fuses_reductions: whether it is written for a kernel library that may reduce.
         is_local: whether it calls what other processes cannot know.
     """
 
@@ -98,7 +98,7 @@ class LoweredProgram:
     aliased: tuple[int, ...] = ()
     inspections: tuple[Callable[[Any], Any], ...] = ()
     partitioners: tuple[object, ...] = ()
-    guards_extremes: bool = False
+    fuses_reductions: bool = False
     is_local: bool = False
 
 
@@ -151,11 +151,13 @@ def lower(
         places=places,
         calls_kernels=True,
     )
-    module = new_module()
+    # With a product in it, what is written for the library would be written twice.
+    by_loops = fusions_are_chosen() and has_product(entry)
+    module = new_module(reduces_in_loops=by_loops)
     text, main = _written(module, entry, name, annotated)
-    is_plain = module.guards_extremes and fusions_are_chosen() and not may_fuse_reductions(text)
-    if is_plain:
-        module = new_module(plain_extremes=True)
+    if module.minds_library and fusions_are_chosen() and not may_fuse_reductions(text):
+        by_loops = True
+        module = new_module(reduces_in_loops=by_loops)
         text, main = _written(module, entry, name, annotated)
     constants = tuple([_constant(value) for value, _ in main.hoisted])
     _tell_of_large(constants, name)
@@ -175,7 +177,7 @@ def lower(
         partitioners=tuple(module.partitioners),
         donated=tuple([kept[k] for k in donations]),
         aliased=tuple([i for i in donated if returned[i] == 1]),
-        guards_extremes=not is_plain,
+        fuses_reductions=not by_loops,
         is_local=module.is_local,
     )
 

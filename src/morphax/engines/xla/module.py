@@ -52,7 +52,7 @@ class Module:
             if it is for several platforms: what depends on them is written for each.
         locations: whether operations carry their name and the user's source line.
         largest_constant: in bytes, of those that are written; larger ones are operands.
-        plain_extremes: whether XLA's own maxima and minima of floats are exact in this module.
+        reduces_in_loops: whether reductions are XLA's own loops, never its kernel library's.
         meshes: those that are declared already, by their text, with their names.
         symbols: of the sizes in it; all functions take their values first.
         rules: for lowering, instead of those of primitives.
@@ -67,7 +67,7 @@ class Module:
         *,
         locations: bool = False,
         largest_constant: float = _LARGEST_WRITTEN_CONSTANT,
-        plain_extremes: bool = False,
+        reduces_in_loops: bool = False,
         meshes: Mapping[str, str] | None = None,
         symbols: Sequence[str] = (),
         rules: Mapping[Any, Callable[..., Any]] | None = None,
@@ -81,7 +81,7 @@ class Module:
         self.locations = locations
         self._left_out_of_paths = current_config().hlo_source_file_canonicalization_regex
         self.largest_constant = largest_constant
-        self.plain_extremes = plain_extremes
+        self.reduces_in_loops = reduces_in_loops
         self.calls_kernels = calls_kernels
         self.symbols = symbols if self.written_for else (PLATFORM_INDEX, *symbols)
         self.places = places
@@ -89,7 +89,8 @@ class Module:
         self.rules = rules or {}
         # Of values that depend on the platform alone, by name: their one element for each.
         self.elements: dict[str, Mapping[str, Any]] = {}
-        self.guards_extremes = False
+        # Whether something in it would be written in another way without the library.
+        self.minds_library = False
         # Whether values that would be computed too often are brought to memory; what is known of
         # programs to this end.
         self.cuts_fusions = current_config().cut_fusions

@@ -131,7 +131,7 @@ def lower_at(
         info=jaxpr.debug_info,
         forwarded=(None,) * len(out_avals),
         callbacks=(),
-        guards_extremes=True,
+        fuses_reductions=True,
     )
 
 

@@ -27,8 +27,8 @@ import numpy as np
 from ...core import ShapedArray
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import compare
-from ..ground.linear_structure import reduce_with
 from ..ground.narrow import COMPUTED_IN
+from ..ground.sums import reduce_with
 from .matrix_products import accumulator, free_axes, product_dtype
 
 _LONGEST_SUM: Final = 16

@@ -17,8 +17,8 @@ from ...engines.xla.literals import held_as_key_data, physical_aval
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import Predicate, compare, expanded
 from ..ground.kinds import ANY, FLOATING, ORDERED
-from ..ground.linear_structure import reduce_with
 from ..ground.operands import standardize
+from ..ground.sums import reduce_with
 from .ordered_bits import bits_in_order
 
 

@@ -32,8 +32,8 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.client import loses_nan
 from ...util.host_memory import MANY
 from ..ground.families import compare
-from ..ground.linear_structure import reduce_with
 from ..ground.monoids import ADD, MAX, MIN, OR, Monoid
+from ..ground.sums import reduce_with
 from .comparison import total_order_key
 from .ordered_bits import from_ordered_bits, ordered_bits
 
@@ -58,9 +58,9 @@ def lower_extreme(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -> 
         return _by_parts(b, monoid, out, x, axes)
     if out.dtype.itemsize < _BYTES_WITH_INFINITIES:
         return _by_ordered_bits(b, monoid, out, x, axes)
-    if b.module.plain_extremes or not loses_nan(out.dtype):
+    if b.module.reduces_in_loops or not loses_nan(out.dtype):
         return _plain(b, monoid, out, x, axes)
-    b.module.guards_extremes = True
+    b.module.minds_library = True
     if upper_bound(x.aval.size) < MANY:
         return _by_ordered_bits(b, monoid, out, x, axes)
     return _guarded(b, monoid, out, x, axes)

@@ -33,11 +33,12 @@ from ...core.varying import varying_over
 from ...dtypes import ExtendedDType
 from ...engines import loops
 from ...engines.reference.fusion import dtype_name
-from ...engines.xla.stablehlo import Builder, Value, tensor_type
+from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.host_memory import transposed
 from ...util.messages import message
 from .kinds import NUMBER
+from .sums import lower_sum
 
 
 def moved_axis(x: Any, source: int, destination: int) -> Any:
@@ -214,7 +215,7 @@ class ReduceSum(Primitive):
         return "fold", "add", axes
 
     def lower(self, b: Builder, out: Any, x: Value, *, axes: Any, out_sharding: Any) -> Value:
-        return reduce_with(b, "stablehlo.add", 0, out, x, axes)
+        return lower_sum(b, out, x, axes)
 
     def to_loops(
         self, b: loops.Builder, out: Any, x: loops.Value, *, axes: Any, out_sharding: Any
@@ -250,19 +251,6 @@ def batch_reduction(
     shifted = tuple([a + (a >= dim) for a in axes])
     out = primitive.bind(x, axes=shifted, **params)
     return out, dim - sum(a < dim for a in shifted)
-
-
-def reduce_with(b: Builder, operation: str, identity: Any, out: Any, x: Value, axes: Any) -> Value:
-    """Lower a reduction by a binary `operation` with its `identity`."""
-    element = out.update(shape=())
-    start = b.constant(identity, element)
-    result = b.new_value(out)
-    b.lines.append(
-        f"{result.name} = stablehlo.reduce({x.name} init: {start.name}) applies {operation} "
-        f"across dimensions = [{', '.join(map(str, axes))}]{b.noted()} : "
-        f"({tensor_type(x.aval)}, {tensor_type(element)}) -> {tensor_type(out)}"
-    )
-    return result
 
 
 @final

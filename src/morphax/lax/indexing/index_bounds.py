@@ -18,7 +18,7 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.opaque import is_opaque
 from ..ground.dimension_numbers import GatherScatterMode
 from ..ground.families import compare
-from ..ground.linear_structure import reduce_with
+from ..ground.sums import reduce_with
 
 
 def clamped_indices(

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...engines.xla.library_calls import call_lapack, nan_where_failed
 from ...engines.xla.stablehlo import Builder, Value
-from ..ground.linear_structure import reduce_with
+from ..ground.sums import reduce_with
 from .lapack import Memory, Plan
 from .matrix_stacks import MatrixOperation
 

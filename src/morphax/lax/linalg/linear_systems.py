@@ -23,7 +23,8 @@ from ...util.messages import message
 from ..elementwise.arithmetic import neg, sub
 from ..elementwise.complex import conj
 from ..ground.families import compare
-from ..ground.linear_structure import moved_axis, reduce_with
+from ..ground.linear_structure import moved_axis
+from ..ground.sums import reduce_with
 from ..shape.shape_operations import reshape
 from ..shape.stop_gradient import stop_gradient
 from .lapack import Memory, Plan

@@ -18,7 +18,7 @@ from ...util.messages import message
 from ..elementwise.arithmetic import add, sub
 from ..ground.axes import integer
 from ..ground.families import compare
-from ..ground.linear_structure import reduce_with
+from ..ground.sums import reduce_with
 from .blocks import above, beside, block, rows_at
 from .lapack import Memory, Plan, lapack, permutations
 from .lowered import BOOL, INT32, counted_loop, numbered

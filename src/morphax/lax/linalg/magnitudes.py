@@ -12,7 +12,7 @@ import numpy as np
 
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import compare
-from ..ground.linear_structure import reduce_with
+from ..ground.sums import reduce_with
 
 # geev leaves a matrix alone whose largest element is between √tiny / ε and its reciprocal.
 _LIMIT = {4: 1e10, 8: 1e130}

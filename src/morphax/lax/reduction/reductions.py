@@ -38,12 +38,12 @@ from ..ground.linear_structure import (
     batch_reduction,
     broadcast_in_dim_p,
     reduce_sum_p,
-    reduce_with,
     zeros,
 )
 from ..ground.monoids import AND, MAX, MIN, MUL, OR, XOR, Monoid
 from ..ground.narrow import COMPUTED_IN
 from ..ground.out_sharding import names_along, puts_off_sums, unsummed
+from ..ground.sums import reduce_with
 from ..shape.joining import concatenate
 from ..shape.resharding import split_as
 from ..shape.shape_operations import reshape, transpose

@@ -39,7 +39,7 @@ from .window_selection import select_and_gather_add_p
 from .window_slices import (
     combined_windows,
     padded_array,
-    padded_value,
+    padded_in_memory,
     slice_of_array,
     slicer,
 )
@@ -92,7 +92,7 @@ class MonoidWindows(Primitive):
         wide = COMPUTED_IN.get(out.dtype, out.dtype) if self.monoid is ADD else out.dtype
         x = b.convert(x, wide)
         for w in window.moving(x.aval.shape):
-            x = combined_windows(padded_value(b, x, gap, w), w, slicer(b), combine)
+            x = combined_windows(padded_in_memory(b, x, gap, w), w, slicer(b), combine)
         return b.convert(x, out.dtype)
 
     def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, **params: Any) -> loops.Value:

@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
+from ...engines.xla.fusion_cuts import in_memory
 from ...engines.xla.stablehlo import Builder, Value
 from ..shape.slicing import pad_p
 from .window_geometry import AxisWindow
 
 _LONGEST_BY_SLICES = 16
+_FEWEST_IN_MEMORY = 1 << 12
 _T = TypeVar("_T")
 Take = Callable[[_T, int, int, int, int], _T]
 
@@ -48,6 +52,29 @@ def padded_value(b: Builder, x: Value, value: Any, w: AxisWindow) -> Value:
     sizes[w.axis] = w.padded_length
     gap = b.constant(value, x.aval.update(shape=()))
     return b.pad(x, x.aval.update(shape=tuple(sizes)), gap, config)
+
+
+def padded_in_memory(b: Builder, x: Value, value: Any, w: AxisWindow) -> Value:
+    """A value with the gaps filled, from where windows along one axis are read.
+
+    Of a padding that it does not keep, XLA asks for each place of a window anew whether an element
+    is a gap, and along the next axis computes all of these windows for each of its places.
+    """
+    is_one_cpu = b.module.platform == "cpu" and b.module.num_devices == 1
+    is_kept = is_one_cpu and b.module.cuts_fusions and x.aval.dtype != np.bool_
+    is_dense = w.base_dilation == 1 and w.low >= 0 and w.high >= 0 and w.low + w.high > 0
+    is_large = x.aval.is_static and x.aval.size >= _FEWEST_IN_MEMORY
+    if not (is_kept and is_dense and is_large):
+        return padded_value(b, x, value, w)
+
+    def along(length: int) -> Any:
+        sizes = [length if i == w.axis else n for i, n in enumerate(x.aval.shape)]
+        return x.aval.update(shape=tuple(sizes))
+
+    low, high = [[b.full(value, along(n))] if n else [] for n in (w.low, w.high)]
+    axis = f"{w.axis} : i64"
+    out = along(w.padded_length)
+    return in_memory(b, b.op("stablehlo.concatenate", out, *low, x, *high, dimension=axis))
 
 
 def combined_windows(x: _T, w: AxisWindow, take: Take[_T], combine: Callable[[_T, _T], _T]) -> _T:

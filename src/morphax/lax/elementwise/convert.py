@@ -68,6 +68,7 @@ class ConvertElementType(Primitive):
 
     name = "convert_element_type"
     reads = "alike"
+    narrow_in_loops = "rounded"
 
     def additive(self, x: Any, *, new_dtype: Any, **_: Any) -> Groups:
         """From float to float, up to rounding; from integers to narrower ones, which wrap."""
@@ -177,6 +178,7 @@ class BitcastConvertType(Primitive):
 
     name = "bitcast_convert_type"
     transpose = not_linear()
+    narrow_in_loops = "kept"
 
     def abstract_eval(self, x: Any, *, new_dtype: Any) -> ShapedArray:
         old, new = map(_bits_of_numbers, (x.dtype, new_dtype))
@@ -225,7 +227,7 @@ class BitcastConvertType(Primitive):
         return b.bitcast(x, out)
 
     def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, **_: Any) -> loops.Value:
-        return x if b.dtype_of(out) == x.dtype else loops.bits.reinterpreted(b, out, x)
+        return loops.bits.reinterpreted(b, out, x)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         return without_derivative(self, primals, params)

@@ -131,6 +131,9 @@ class ConvertElementType(Primitive):
         if x.aval.dtype.kind == "c" != out.dtype.kind:
             # XLA's compiler dies when it converts a complex constant itself.
             x = b.op("stablehlo.real", x.aval.update(dtype=np.empty(0, x.aval.dtype).real.dtype), x)
+        if x.aval.dtype == bool and _has_arithmetic(out.dtype):
+            # Of a product with a converted boolean XLA makes a choice, and loses NaN times 0.
+            return b.op("stablehlo.select", out, x, b.full(1, out), b.full(0, out))
         return b.op("stablehlo.convert", out, x)
 
     def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, **_: Any) -> loops.Value:
@@ -155,6 +158,11 @@ class ConvertElementType(Primitive):
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
     ) -> tuple[Any, Any]:
         return self.bind(operands[0], **params), dims[0]
+
+
+def _has_arithmetic(dtype: Any) -> bool:
+    """Whether numbers are computed with in it: of some formats of 8 bits there is no 0."""
+    return dtypes.issubdtype(dtype, np.inexact) and dtypes.itemsize_bits(dtype) >= 16
 
 
 def _is_numpys(old: Any, new: Any) -> bool:

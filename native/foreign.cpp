@@ -109,7 +109,7 @@ ffi::Error call_from_xla(ffi::RemainingArgs operands, ffi::RemainingRets results
                               std::to_string(status));
 }
 
-XLA_FFI_DEFINE_HANDLER(handler, call_from_xla,
+XLA_FFI_DEFINE_HANDLER(handler, Guarded<call_from_xla>{},
                        ffi::Ffi::Bind()
                            .RemainingArgs()
                            .RemainingRets()

@@ -412,7 +412,7 @@ ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer a, ffi::AnyBuffer 
   }
 }
 
-XLA_FFI_DEFINE_HANDLER(handler, call_from_xla,
+XLA_FFI_DEFINE_HANDLER(handler, Guarded<call_from_xla>{},
                        ffi::Ffi::Bind()
                            .Ctx<ffi::ThreadPool>()
                            .Arg<ffi::AnyBuffer>()

@@ -17,8 +17,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -174,11 +174,13 @@ void Plan::run(const Places& at) const {
   std::atomic<std::size_t> next{1};
   const std::size_t some = std::max<std::size_t>(1, rest / (8 * threads));
   std::vector<std::thread> running;
+  // A thread that runs when there is no memory for the next one must not be forgotten.
+  running.reserve(helpers.size());
   try {
     for (auto& helper : helpers) {
       running.emplace_back([&next, some, &helper] { helper->take(next, some); });
     }
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // The system grants no more threads: those that run do it.
   }
   own.take(next, some);

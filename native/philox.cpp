@@ -137,7 +137,7 @@ ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::Buffer<ffi::U64> state,
   return ffi::Error::Success();
 }
 
-XLA_FFI_DEFINE_HANDLER(handler, call_from_xla,
+XLA_FFI_DEFINE_HANDLER(handler, Guarded<call_from_xla>{},
                        ffi::Ffi::Bind()
                            .Ctx<ffi::ThreadPool>()
                            .Arg<ffi::Buffer<ffi::U64>>()

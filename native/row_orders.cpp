@@ -28,7 +28,7 @@ ffi::Error call_from_xla(ffi::Buffer<ffi::S32> pivots, ffi::Result<ffi::Buffer<f
   return ffi::Error::Success();
 }
 
-XLA_FFI_DEFINE_HANDLER(handler, call_from_xla,
+XLA_FFI_DEFINE_HANDLER(handler, Guarded<call_from_xla>{},
                        ffi::Ffi::Bind()
                            .Arg<ffi::Buffer<ffi::S32>>()
                            .Ret<ffi::Buffer<ffi::S32>>()

@@ -152,7 +152,7 @@ ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer x, ffi::Result<ffi
   }
 }
 
-XLA_FFI_DEFINE_HANDLER(handler, call_from_xla,
+XLA_FFI_DEFINE_HANDLER(handler, Guarded<call_from_xla>{},
                        ffi::Ffi::Bind()
                            .Ctx<ffi::ThreadPool>()
                            .Arg<ffi::AnyBuffer>()

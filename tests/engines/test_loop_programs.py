@@ -18,7 +18,7 @@ from tests.engines.c_library import CLibrary
 from tests.lax.test_operations import CASES, assert_close, truth
 
 INTEGERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
-DTYPES = frozenset(("bool", "float32", "float64", *INTEGERS))
+DTYPES = frozenset(("bool", "float16", "bfloat16", "float32", "float64", *INTEGERS))
 # One of so many cases is compiled: a compiler takes longer than all the rest.
 SHARE = 6
 

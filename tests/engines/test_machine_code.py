@@ -21,7 +21,7 @@ from tests.engines.machine_code_calls import call, compiled
 from tests.lax.test_operations import CASES, assert_close, truth
 
 INTEGERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
-DTYPES = frozenset(("bool", "float32", "float64", *INTEGERS))
+DTYPES = frozenset(("bool", "float16", "bfloat16", "float32", "float64", *INTEGERS))
 # One of so many cases is compiled, all of them in the whole suite.
 SHARE = 1 if os.environ.get("MORPHAX_TEST_WHOLE") else 15
 CHOSEN = [

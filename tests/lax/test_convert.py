@@ -7,6 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+import morphax as jax
+import morphax.numpy as jnp
 from morphax import dtypes, enable_x64, jit, lax, make_jaxpr
 from tests.lax.engines import array, check_all_agree, check_engines_agree, complex_array
 from tests.lax.test_arithmetic import extremes
@@ -128,3 +130,19 @@ def test_reduce_precision(dtype: str) -> None:
 def test_reduce_precision_wants_an_exponent() -> None:
     with pytest.raises(ValueError, match=r"lax\.reduce_precision[\s\S]*exponent_bits=0"):
         lax.reduce_precision(np.float32(1), 0, 3)
+
+
+@pytest.mark.parametrize("engine", ["xla", "native"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_products_with_booleans_keep_nan(engine: str, dtype: str) -> None:
+    """Nothing times 0 is 0, of NaN and of infinities: on each engine, as in eager calls."""
+    x = jnp.asarray([np.nan, np.inf, 1.0, -np.inf, -2.0, np.nan], dtype)
+    mask = jnp.asarray([False, False, False, True, False, True])
+    functions = (lambda x, m: x * m.astype(dtype), lambda x, m: m.astype(dtype) * x)
+    for function in functions:
+        with jax.cpu_engine(engine):
+            found = np.asarray(jax.jit(function)(x, mask), np.float32)
+        expected = [np.nan, np.nan, 0.0, -np.inf, -0.0, np.nan]
+        np.testing.assert_array_equal(found, np.float32(expected))
+        assert np.signbit(found[4]), "−2 · 0 is −0"
+        np.testing.assert_array_equal(found, np.asarray(function(x, mask), np.float32))

@@ -93,6 +93,8 @@ class HoldsProgram(Primitive):
 class ProgramCall(HoldsProgram, RunsOnArrays):
     """Apply the program."""
 
+    narrow_in_loops = "kept"
+
     def interpret(self, *operands: Operand, **params: Param) -> list[Any]:
         return apply_jaxpr(without_references(params[self.program]), *operands)
 

@@ -138,7 +138,7 @@ class Primitive:
     only_transposed: ClassVar[bool] = False
     # Whether its rules say themselves how results are on a mesh, as those with programs do.
     typed_on_mesh: ClassVar[bool] = False
-    # Elements are made of those in their place ("alike"), of one "elsewhere", or of any (`None`).
+    # Elements are made of those in their place ("alike"), are one "elsewhere", or of any (`None`).
     reads: ClassVar[str | None] = None
     # Whether result i is of operand i alone, so that operands may vary over different mesh axes.
     separate: ClassVar[bool] = False
@@ -148,6 +148,10 @@ class Primitive:
     quick: ClassVar[bool] = False
     # The same where a program does it once: it takes less time than to call XLA's program.
     most_by_loops_once: ClassVar[int | None] = None
+    # How loop programs do it on float16 and bfloat16, which they hold as float32: each result is
+    # "rounded", or is "kept", for it is made of operands or of programs.  What says nothing is kept
+    # if it moves, rounded if it is linear, and else "refused".
+    narrow_in_loops: ClassVar[str | None] = None
     # Whether it may run the programs in its parameters again and again.
     repeats_programs: ClassVar[bool] = False
     # Whether roundings decide what comes out, so that it is left to XLA, whose are JAX's.

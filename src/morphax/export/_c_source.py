@@ -66,7 +66,7 @@ def export_c(
     Args:
         fun: function of arrays or trees.
         *args_specs: arrays, numbers or `jax.ShapeDtypeStruct`, or trees of them, as for `fun`; of
-            dtype bool, float32, float64 or an integer.
+            dtype bool, a float or an integer; narrow floats are passed as their bits.
         name: of the C function; that of `fun` if `None`.
         **kwargs_specs: arguments by keyword.
 

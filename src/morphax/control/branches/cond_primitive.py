@@ -47,6 +47,7 @@ class Cond(HasBodies):
     """
 
     name = "cond"
+    narrow_in_loops = "kept"
     wiring = Wiring(
         roles=(Role("index", 1), Role("operands")),
         bodies=(Body("branches", takes=("operands",), gives=("results",)),),

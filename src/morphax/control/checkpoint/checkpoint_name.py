@@ -22,6 +22,7 @@ class Name(Primitive):
 
     name = "name"
     transpose = not_linear("tangents have no names")
+    narrow_in_loops = "kept"
 
     def abstract_eval(self, x: ShapedArray, *, name: str) -> Any:
         return x

@@ -64,6 +64,7 @@ class Scan(HasBodies):
 
     name = "scan"
     repeats_programs = True
+    narrow_in_loops = "kept"
     wiring = Wiring(
         roles=(Role("consts", "num_consts"), Role("carry", "num_carry"), Role("xs")),
         bodies=(Body("jaxpr", takes=("consts", "carry", "xs"), gives=("carry", "ys")),),

@@ -59,6 +59,7 @@ class Loops(HasBodies):
     repeats_programs = True
     # The condition and the body may close over the same reference.
     takes_twice = True
+    narrow_in_loops = "kept"
     wiring = Wiring(
         roles=(
             Role("cond_consts", "cond_nconsts"),

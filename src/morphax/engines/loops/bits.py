@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .builder import Builder
+from .outer_memory import outer_dtype, received, sent
 from .program import Index, Operand
 from .scalars import unsigned
 from .values import Indices, Value
@@ -12,7 +13,16 @@ from .values import Indices, Value
 
 def reinterpreted(b: Builder, out: Any, x: Value) -> Value:
     """The bits as numbers of another dtype; parts of wider ones lie on the last axis, low first."""
-    dtype, w = b.dtype_of(out), b.writer
+    (given,) = b.operand_avals
+    bits = out.update(dtype=outer_dtype(b, out))
+    return received(b, _reinterpreted(b, bits, sent(b, x, given)), out)
+
+
+def _reinterpreted(b: Builder, out: Any, x: Value) -> Value:
+    """The same of dtypes that are held as they are."""
+    dtype, w = out.dtype, b.writer
+    if dtype == x.dtype:
+        return x
     old, new = unsigned(x.dtype), unsigned(dtype)
     if old == new:
         return b.elementwise(out, lambda v: w.bitcast(v, dtype), x)

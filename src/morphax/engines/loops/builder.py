@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NoReturn, final
 
 import numpy as np
 
-from ...core import Equation, Jaxpr, Literal, ShapedArray
+from ...core import Equation, Jaxpr, Literal, Primitive, ShapedArray
 from ...util.messages import message
 from ..xla.literals import host_constant, physical_dtype
 from ..xla.mlir_rules import program_in_place_of
 from .callees import Callee
 from .fusion import Fusion
+from .narrow import HELD, TO_ROUND, held, is_narrow, rounded
 from .operations import SCALAR_DTYPES
 from .program import ORIGIN, Buffer, Const, DType, Index, Kind, Operand
 from .uses import uses_of
@@ -92,10 +93,27 @@ class Builder:
             self.refuse("it has no form of loops")
         for aval in outs:
             self.dtype_of(aval)
+        form, places = _narrow_form(primitive), self.places
+        if form == "refused" and any(map(is_narrow, (*self.operand_avals, *outs))):
+            self.refuse("float16 and bfloat16 have no form of loops")
+        if form == "rounded":
+            # What is stored there is what has been rounded.
+            self.places = [None if is_narrow(x) else y for x, y in zip(outs, places, strict=True)]
         if primitive.multiple_results:
             results: Sequence[Value] = primitive.to_loops(self, outs, *inputs, **eqn.params)
+        else:
+            results = (primitive.to_loops(self, outs[0], *inputs, **eqn.params),)
+        self.places = places
+        if form != "rounded":
             return results
-        return (primitive.to_loops(self, outs[0], *inputs, **eqn.params),)
+        return [self._rounded(x, aval) for x, aval in zip(results, outs, strict=True)]
+
+    def _rounded(self, value: Value, aval: Any) -> Value:
+        """What float32 has computed, as numbers of the dtype that it is computed for."""
+        if not is_narrow(aval):
+            return value
+        round_ = partial(rounded, self.writer, dtype=aval.dtype)
+        return self.elementwise(aval, round_, value, cost=TO_ROUND)
 
     def hold(self, value: Value) -> None:
         """Count a variable that has the value."""
@@ -139,24 +157,32 @@ class Builder:
         """The dtype that holds the elements."""
         if type(aval) is not ShapedArray:
             self.refuse(f"a value of type {type(aval).__name__} is no array of numbers")
-        dtype = _held_dtype(aval.dtype)
+        dtype = HELD if is_narrow(aval) else _held_dtype(aval.dtype)
         if dtype is None:
-            self.refuse(f"the dtype {aval.dtype} is none of bool, integers, float32 and float64")
+            self.refuse(
+                f"the dtype {aval.dtype} is none of bool, integers and floats of 16 to 64 bits"
+            )
         return dtype
+
+    def _held(self, value: Any, aval: Any) -> np.ndarray[Any, Any]:
+        """A number or an array as programs hold it."""
+        if is_narrow(aval):
+            return held(value, aval.dtype)
+        return np.asarray(value, self.dtype_of(aval))
 
     def constant(self, value: Any, aval: Any) -> Value:
         """A constant of a program; the same object becomes one array."""
         known = self._constants.get(id(value))
         if known is not None:
             return known[1]
-        array = np.asarray(host_constant(value), self.dtype_of(aval))
+        array = self._held(host_constant(value), aval)
         made = self._of_array(array)
         self._constants[id(value)] = value, made
         return made
 
     def literal(self, literal: Literal) -> Value:
         """The constant of a literal."""
-        array = np.asarray(literal.val, self.dtype_of(literal.aval))
+        array = self._held(literal.val, literal.aval)
         if not array.shape:
             return Value((), array.dtype, scalar=Const(array[()]))
         return self._of_array(array)
@@ -356,11 +382,20 @@ def _viewed(
     return tuple(found)
 
 
+def _narrow_form(primitive: Primitive) -> str:
+    """How it is done on narrow floats: see `Primitive.narrow_in_loops`."""
+    if primitive.narrow_in_loops is not None:
+        return primitive.narrow_in_loops
+    if primitive.moves or primitive.reads == "elsewhere":
+        return "kept"
+    return "rounded" if primitive.linear else "refused"
+
+
 @cache
 def _held_dtype(dtype: Any) -> DType | None:
     """The dtype that holds elements, if loop programs have it."""
-    held = physical_dtype(dtype)
-    return held if held in SCALAR_DTYPES else None
+    physical = physical_dtype(dtype)
+    return physical if physical in SCALAR_DTYPES else None
 
 
 def _split_axes(old: Shape, new: Shape) -> list[tuple[int, list[tuple[int, int]]]] | None:

@@ -165,6 +165,7 @@ class Buffer:
         shape: what is stored in it; accesses count elements from its start.
         kind: who owns the memory.
         data: the elements of a constant, an array of that shape.
+        bits_of: the dtype that others see, if the elements are the bits of narrow floats.
     """
 
     name: str
@@ -172,6 +173,7 @@ class Buffer:
     shape: tuple[int, ...]
     kind: Kind = Kind.TEMPORARY
     data: np.ndarray[Any, Any] | None = None
+    bits_of: DType | None = None
 
     @property
     def size(self) -> int:
@@ -363,16 +365,13 @@ def blocks_of(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
     return ()
 
 
-_COMPOUND = frozenset((For, While, If))
-
-
 def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
     """All statements, those in blocks after the one that holds them."""
     open_blocks = [iter(body)]
     while open_blocks:
         for statement in open_blocks[-1]:
             yield statement
-            if type(statement) in _COMPOUND:
+            if type(statement) in (For, While, If):
                 open_blocks += map(iter, reversed(blocks_of(statement)))
                 break
         else:

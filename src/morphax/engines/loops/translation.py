@@ -9,6 +9,8 @@ from ...core.dce import eliminate_dead_code
 from .accumulators import with_accumulators
 from .builder import Builder
 from .cleanup import without_dead_code
+from .narrow import is_narrow
+from .outer_memory import outer_buffer, received, sent
 from .program import Buffer, Kind, LoopProgram
 from .values import Place
 
@@ -40,18 +42,22 @@ def loop_program(
     b = Builder(where, name, has_vectors=has_vectors)
     memory = b.writer
     given = [
-        memory.buffer(text, aval.shape, b.dtype_of(aval), Kind.INPUT)
+        outer_buffer(b, text, aval, Kind.INPUT)
         for text, aval in zip(inputs, jaxpr.in_avals, strict=True)
     ]
     made = [
-        memory.buffer(text, aval.shape, b.dtype_of(aval), Kind.OUTPUT)
+        outer_buffer(b, text, aval, Kind.OUTPUT)
         for text, aval in zip(outputs, jaxpr.out_avals, strict=True)
     ]
-    operands = [b.placed(x.shape, Place.whole(x)) for x in given]
+    read = zip(given, jaxpr.in_avals, strict=True)
+    operands = [received(b, b.placed(x.shape, Place.whole(x)), aval) for x, aval in read]
     places = list(map(Place.whole, made))
-    results = b.inline(jaxpr, *operands, places=places)
-    for value, place in zip(results, places, strict=True):
-        b.fusion.fill(place, value)
+    held = zip(places, jaxpr.out_avals, strict=True)
+    results = b.inline(
+        jaxpr, *operands, places=[None if is_narrow(aval) else place for place, aval in held]
+    )
+    for value, place, aval in zip(results, places, jaxpr.out_avals, strict=True):
+        b.fusion.fill(place, sent(b, value, aval))
     kinds: dict[Kind, list[Buffer]] = {kind: [] for kind in Kind}
     for buffer in memory.ordinal:
         kinds[buffer.kind].append(buffer)

@@ -198,6 +198,7 @@ class Writer:
         dtype: DType,
         kind: Kind = Kind.TEMPORARY,
         data: Any = None,
+        bits_of: DType | None = None,
     ) -> Buffer:
         """New memory; the name is changed where another buffer has it."""
         count = self._names_of_buffers[name] = self._names_of_buffers.get(name, 0) + 1
@@ -205,7 +206,7 @@ class Writer:
         while count > 1 and unique in self._names_of_buffers:
             unique, count = f"{name}_{count}", count + 1
         self._names_of_buffers.setdefault(unique, 1)
-        made = Buffer(unique, dtype, tuple(shape), kind, data)
+        made = Buffer(unique, dtype, tuple(shape), kind, data, bits_of)
         self.ordinal[made] = len(self.ordinal)
         return made
 

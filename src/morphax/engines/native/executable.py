@@ -151,7 +151,8 @@ class NativeExecutable(Plan):
 
 
 def _declared(buffer: Buffer) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    return buffer.dtype, buffer.shape
+    """Dtype and shape of the array that others see."""
+    return buffer.bits_of or buffer.dtype, buffer.shape
 
 
 def _bytes(buffer: Buffer) -> int:

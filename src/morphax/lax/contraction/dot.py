@@ -81,6 +81,7 @@ class DotGeneral(Primitive):
 
     name = "dot_general"
     linear_sets = ((0,), (1,))
+    narrow_in_loops = "rounded"
 
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         (lhs, rhs), (lhs_batch, rhs_batch) = params["dimension_numbers"]

@@ -30,6 +30,7 @@ class Neg(LinearElementwise):
     accepts = NUMBER
     numpy = np.negative
     stablehlo = "stablehlo.negate"
+    narrow_in_loops = "kept"
 
     def transpose_x(self, ct: Any, x: Any, **params: Any) -> Any:
         return neg(ct)

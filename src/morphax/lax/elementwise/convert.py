@@ -68,6 +68,7 @@ class ConvertElementType(Primitive):
 
     name = "convert_element_type"
     reads = "alike"
+    narrow_in_loops = "rounded"
 
     def additive(self, x: Any, *, new_dtype: Any, **_: Any) -> Groups:
         """From float to float, up to rounding; from integers to narrower ones, which wrap."""
@@ -130,6 +131,9 @@ class ConvertElementType(Primitive):
         if x.aval.dtype.kind == "c" != out.dtype.kind:
             # XLA's compiler dies when it converts a complex constant itself.
             x = b.op("stablehlo.real", x.aval.update(dtype=np.empty(0, x.aval.dtype).real.dtype), x)
+        if x.aval.dtype == bool and _has_arithmetic(out.dtype):
+            # Of a product with a converted boolean XLA makes a choice, and loses NaN times 0.
+            return b.op("stablehlo.select", out, x, b.full(1, out), b.full(0, out))
         return b.op("stablehlo.convert", out, x)
 
     def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, **_: Any) -> loops.Value:
@@ -156,6 +160,11 @@ class ConvertElementType(Primitive):
         return self.bind(operands[0], **params), dims[0]
 
 
+def _has_arithmetic(dtype: Any) -> bool:
+    """Whether numbers are computed with in it: of some formats of 8 bits there is no 0."""
+    return dtypes.issubdtype(dtype, np.inexact) and dtypes.itemsize_bits(dtype) >= 16
+
+
 def _is_numpys(old: Any, new: Any) -> bool:
     """Whether NumPy converts as XLA does."""
     if not {old, new} <= _OF_NUMPY:
@@ -177,6 +186,7 @@ class BitcastConvertType(Primitive):
 
     name = "bitcast_convert_type"
     transpose = not_linear()
+    narrow_in_loops = "kept"
 
     def abstract_eval(self, x: Any, *, new_dtype: Any) -> ShapedArray:
         old, new = map(_bits_of_numbers, (x.dtype, new_dtype))
@@ -225,7 +235,7 @@ class BitcastConvertType(Primitive):
         return b.bitcast(x, out)
 
     def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, **_: Any) -> loops.Value:
-        return x if b.dtype_of(out) == x.dtype else loops.bits.reinterpreted(b, out, x)
+        return loops.bits.reinterpreted(b, out, x)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         return without_derivative(self, primals, params)

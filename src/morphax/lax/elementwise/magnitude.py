@@ -33,6 +33,7 @@ class Abs(Elementwise):
     accepts = FLOATING | COMPLEX | SIGNED
     numpy = _abs
     stablehlo = "stablehlo.abs"
+    narrow_in_loops = "kept"
 
     def result_dtype(self, dtype: Any) -> Any:
         return real_dtype(dtype)
@@ -87,6 +88,7 @@ class NextAfter(Elementwise):
     accepts = FLOATING
     stablehlo = "chlo.next_after"
     jvp = not_differentiable("the step to the next number depends on the dtype, not on the value")
+    narrow_in_loops = "refused"
 
     def evaluate(self, x: Any, y: Any) -> Any:
         return np.where(x == y, y, np.nextafter(x, y))

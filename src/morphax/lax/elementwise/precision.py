@@ -25,6 +25,7 @@ class ReducePrecision(LinearElementwise):
     name = "reduce_precision"
     accepts = FLOATING
     linear_sets = ()  # the sum of rounded numbers is not rounded
+    narrow_in_loops = "refused"
 
     def abstract_eval(self, x: Any, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
         if exponent_bits < 1 or mantissa_bits < 0:

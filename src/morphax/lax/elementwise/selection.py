@@ -67,6 +67,7 @@ class SelectN(Elementwise):
 
     name = "select_n"
     quick = True
+    narrow_in_loops = "kept"
 
     def additive(self, *avals: Any, **params: Any) -> Groups:
         return [range(1, len(avals))]
@@ -120,8 +121,7 @@ class SelectN(Elementwise):
         return out, broadcast_to(tangent, out.aval.shape, out.aval.split)
 
     def transpose(self, ct: Any, which: Any, *cases: Any) -> list[Any]:
-        zero = zero_beside(ct)
-        parts: list[Any] = [None]
+        zero, parts = zero_beside(ct), [None]
         for case in cases:
             if is_undefined_primal(case):
                 part = self.bind(which, *[ct if c is case else zero for c in cases])
@@ -133,9 +133,8 @@ class SelectN(Elementwise):
     def scalar(self, w: loops.Writer, which: loops.Operand, *cases: loops.Operand) -> loops.Operand:
         chosen, *rest = cases
         for position, case in enumerate(rest, start=1):
-            here = which
-            if which.dtype != loops.BOOL:
-                here = w.op("ge", which, w.number(position, which.dtype))
+            is_flag = which.dtype == loops.BOOL
+            here = which if is_flag else w.op("ge", which, w.number(position, which.dtype))
             chosen = w.select(here, case, chosen)
         return chosen
 
@@ -176,6 +175,7 @@ class Extremum(Elementwise):
 
     accepts = NUMBER | BOOLEAN
     of_integers: ClassVar[np.ufunc]
+    narrow_in_loops = "kept"
 
     def kernel(self, x: Any, y: Any, **_: Any) -> Callable[..., Any] | None:
         if x.dtype.char in _INTEGERS:

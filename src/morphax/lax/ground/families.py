@@ -50,6 +50,7 @@ class Elementwise(Primitive):
     slots: ClassVar[tuple[str, ...]] = ("d_x", "d_y", "d_z")
 
     transpose = not_linear()
+    narrow_in_loops = "rounded"
 
     def abstract_eval(self, *avals: Any, **params: Any) -> ShapedArray:
         shape = elementwise_shape(self.name, avals)

@@ -60,6 +60,7 @@ class DevicePut(RunsOnArrays):
     name = "device_put"
     multiple_results = True
     separate = True
+    narrow_in_loops = "kept"
 
     def abstract_eval(self, *avals: Any, devices: Any, **_: Any) -> list[Any]:
         return [_typed(aval, place) for aval, place in zip(avals, devices, strict=True)]

@@ -48,6 +48,7 @@ class Scattering(Primitive):
     """
 
     accepts: ClassVar[DtypeKind] = ANY
+    narrow_in_loops = "kept"
 
     def write(self, target: Any, rows: Any, updates: Any) -> None:
         raise AssertionError(f"{self.name} defines write")

@@ -69,6 +69,7 @@ class Sort(Primitive):
     most_by_loops_once = 128
 
     transpose = not_linear()
+    narrow_in_loops = "kept"
 
     def abstract_eval(
         self, *avals: Any, dimension: int, is_stable: bool, num_keys: int
@@ -201,6 +202,7 @@ class TopK(Primitive):
     most_by_loops_once = 128
 
     transpose = not_linear()
+    narrow_in_loops = "kept"
 
     def abstract_eval(self, x: Any, *, k: int, axis: int) -> list[ShapedArray]:
         ORDERED.check(self.name, 0, x)

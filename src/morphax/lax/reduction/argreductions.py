@@ -40,6 +40,7 @@ class ArgReduction(Primitive):
 
     most_by_loops = 8192
     transpose = not_linear()
+    narrow_in_loops = "kept"
 
     def abstract_eval(self, x: Any, *, axes: Any, index_dtype: Any) -> ShapedArray:
         ORDERED.check(self.name, 0, x)

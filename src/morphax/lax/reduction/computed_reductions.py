@@ -157,6 +157,7 @@ class Reduce(ComputedReduction):
     """Elements along `dimensions` combined by `jaxpr`."""
 
     name = "reduce"
+    narrow_in_loops = "rounded"
 
     def result_shape(self, x: Any, *, dimensions: Any) -> tuple[int, ...]:
         check_axes(self.name, x, dimensions)

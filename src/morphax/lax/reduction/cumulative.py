@@ -71,6 +71,7 @@ class Cumulative(Primitive):
     rounds: ClassVar[bool] = False
 
     transpose = not_linear()
+    narrow_in_loops = "rounded"
 
     def abstract_eval(self, x: Any, *, axis: int, reverse: bool) -> ShapedArray:
         self.accepts.check(self.name, 0, x)

@@ -57,6 +57,7 @@ class Reduction(Primitive):
     accepts: ClassVar[DtypeKind]
 
     transpose = not_linear()
+    narrow_in_loops = "rounded"
 
     def abstract_eval(self, x: Any, *, axes: Any) -> ShapedArray:
         self.accepts.check(self.name, 0, x)

@@ -57,6 +57,7 @@ class Iota(Nullary):
     """0, 1, 2, … along the axis `dimension`."""
 
     name = "iota"
+    narrow_in_loops = "rounded"
 
     def abstract_eval(
         self, *, dtype: Any, shape: Any, dimension: Any, sharding: Any
@@ -99,6 +100,7 @@ class Empty(Nullary):
     """An array whose elements do not matter; they are zero."""
 
     name = "empty"
+    narrow_in_loops = "kept"
 
     def abstract_eval(self, *, shape: Any, dtype: Any, out_sharding: Any) -> ShapedArray:
         return like(shape=shape, dtype=dtype, sharding=out_sharding)

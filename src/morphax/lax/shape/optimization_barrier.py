@@ -19,6 +19,7 @@ class OptimizationBarrier(Primitive):
     multiple_results = True
     lowers_key_data = True
     separate = True
+    narrow_in_loops = "kept"
 
     def abstract_eval(self, *avals: Any) -> Sequence[Any]:
         return avals

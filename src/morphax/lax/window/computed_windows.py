@@ -44,6 +44,7 @@ class ReduceWindow(ComputedReduction):
     """The elements of each window combined by `jaxpr`, whose identity is the initial value."""
 
     name = "reduce_window"
+    narrow_in_loops = "rounded"
 
     def result_shape(self, x: Any, *, consts: Any, **params: Any) -> tuple[int, ...]:
         return Window(**params).out_shape(x.shape)

@@ -49,6 +49,7 @@ class ConvGeneralDilated(Primitive):
 
     name = "conv_general_dilated"
     most_by_loops = 1024
+    narrow_in_loops = "rounded"
 
     def abstract_eval(
         self, x: Any, y: Any, *, preferred_element_type: Any, out_sharding: Any, **params: Any

@@ -52,6 +52,7 @@ class MonoidWindows(Primitive):
     accepts: ClassVar[DtypeKind]
 
     transpose = not_linear()
+    narrow_in_loops = "rounded"
 
     def abstract_eval(self, x: Any, **params: Any) -> ShapedArray:
         self.accepts.check(self.name, 0, x)

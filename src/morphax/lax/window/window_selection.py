@@ -284,6 +284,7 @@ class SelectAndScatterAdd(WindowSelection):
     """
 
     name = "select_and_scatter_add"
+    narrow_in_loops = "rounded"
 
     def abstract_eval(
         self, source: Any, x: Any, *, select_prim: Primitive, **params: Any

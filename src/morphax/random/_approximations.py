@@ -63,9 +63,14 @@ _CUBE_ROOT = (
 _RAISED = 4
 
 
+def computed_in(dtype: Any) -> Any:
+    """The dtype of the formulas for gamma numbers of `dtype`: not less than single precision."""
+    return dtype if dtypes.finfo(dtype).bits >= 32 else np.dtype(np.float32)
+
+
 def log_gamma_number(key: Any, a: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """The logarithm of a gamma number for each element of `shape`; NaN where a < 0."""
-    working = dtype if dtypes.finfo(dtype).bits >= 32 else np.dtype(np.float32)
+    working = computed_in(dtype)
     a = repeated(lax.convert_element_type(a, working), shape)
     raised_key, shares_key = keys_from(key)
     g = a + _RAISED
@@ -134,7 +139,7 @@ def _deviate(n: Any, lam: Any) -> Any:
 
 
 def _skewness(ratio: Any) -> Any:
-    """T(y) = (1 − y² + 2 y log y) / (1 − y)², by its series Σ 2 (1 − y)ᵏ / (k + 1)(k + 2) about 1."""
+    """T(y) = (1 − y² + 2 y log y) / (1 − y)², about 1 by Σ 2 (1 − y)ᵏ / (k + 1)(k + 2)."""
     d = ratio - 1
     is_near = abs(d) < 0.25
     series = [0.0] + [2 * (-1) ** k / ((k + 1) * (k + 2)) for k in range(1, 10)]

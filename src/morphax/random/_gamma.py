@@ -11,8 +11,8 @@ from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.ground.axes import counted
 from ..util.messages import message
-from ._approximations import is_approximate, log_gamma_number
-from ._arguments import drawn_shape, placed, prepared, repeated
+from ._approximations import computed_in, is_approximate, log_gamma_number
+from ._arguments import drawn_shape, parameter, placed, prepared, repeated
 from ._gamma_numbers import random_gamma_p
 from ._inversion import exponential_of
 from ._keys import keys_from
@@ -64,9 +64,7 @@ def gamma(
         >>> jax.random.gamma(jax.random.key(0), 2.0, (3,)).shape
         (3,)
     """
-    approximate = is_approximate("gamma", method)
-    typed, shape, chosen, a = prepared("gamma", key, shape, dtype, a)
-    numbers = _gamma(typed, a, shape, chosen, log_space=False, approximate=approximate)
+    numbers = _numbers("gamma", key, a, shape, dtype, method, log_space=False)
     return placed(numbers, out_sharding)
 
 
@@ -84,10 +82,18 @@ def loggamma(
 
     `method` is as in `gamma`.
     """
-    approximate = is_approximate("loggamma", method)
-    typed, shape, chosen, a = prepared("loggamma", key, shape, dtype, a)
-    numbers = _gamma(typed, a, shape, chosen, log_space=True, approximate=approximate)
+    numbers = _numbers("loggamma", key, a, shape, dtype, method, log_space=True)
     return placed(numbers, out_sharding)
+
+
+def _numbers(
+    name: str, key: Any, a: Any, shape: Any, dtype: Any, method: Any, *, log_space: bool
+) -> Any:
+    approximate = is_approximate(name, method)
+    typed, shape, chosen, own = prepared(name, key, shape, dtype, a)
+    if approximate:
+        own = parameter(a, computed_in(chosen), shape)
+    return _gamma(typed, own, shape, chosen, log_space=log_space, approximate=approximate)
 
 
 @replayed(3)
@@ -101,15 +107,16 @@ def beta(
     method: str = "exact",
     out_sharding: Any = None,
 ) -> Any:
-    """Numbers with density x^(a−1) (1−x)^(b−1) Γ(a+b) / Γ(a)Γ(b) on [0, 1]; `method` as in `gamma`."""
+    """Numbers with density x^(a−1) (1−x)^(b−1) Γ(a+b) / Γ(a)Γ(b) on [0, 1].
+
+    `method` is as in `gamma`.
+    """
     approximate = is_approximate("beta", method)
     typed, shape, chosen, a, b = prepared("beta", key, shape, dtype, a, b)
     return placed(_beta(typed, a, b, shape, chosen, approximate), out_sharding)
 
 
-def _beta(
-    key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: Any, approximate: bool
-) -> Any:
+def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: Any, approximate: bool) -> Any:
     logs = [
         _gamma(k, p, shape, dtype, log_space=True, approximate=approximate)
         for k, p in zip(keys_from(key), (a, b), strict=True)

@@ -13,7 +13,6 @@ from ...numpy.operands import as_array, inexact_type, promoted_inexact
 from ...util.messages import message
 from .. import special
 
-
 _ANALYTIC = ("cauchy.", "expon.ppf", "logistic.", "norm.", "pareto.ppf", "uniform.ppf")
 """Functions, or distributions, of one formula, which holds for complex numbers too."""
 

@@ -62,6 +62,11 @@ def test_one_hot_of_a_negative_number_of_classes_is_refused() -> None:
         jax.nn.one_hot(np.array([1]), -1)
 
 
+def test_one_hot_over_a_mesh_that_is_not_there() -> None:
+    with pytest.raises(ValueError, match=r"one_hot, argument out_sharding"):
+        jax.nn.one_hot(np.array([1]), 4, out_sharding=jax.P("x", None))
+
+
 def test_the_sign_of_a_sum_of_complex_exponentials_is_its_phase() -> None:
     terms = np.array([[0.5 + 1j, 2 - 1j, -1 + 3j], [400 + 1j, 1, 2j]], np.complex64)
     size, sign = jax.nn.logsumexp(terms, axis=1, return_sign=True)

@@ -119,3 +119,16 @@ def test_axes_that_are_not_there_are_the_errors_of_numpy() -> None:
         with pytest.raises(np.exceptions.AxisError, match="axis") as caught:
             call()
         assert isinstance(caught.value, IndexError)
+
+
+def test_scalars_of_numpy_are_operands_too() -> None:
+    """They count as constants of the program, of which NumPy's own way knows nothing."""
+    four, six = np.int32(4), np.int32(6)
+    several = jnp.array([4, 6], np.int32)
+    for _ in range(2):
+        assert jnp.gcd(four, six) == 2
+        assert jnp.lcm(four, six) == 12
+        assert jnp.clip(six, np.int32(1), np.int32(5)) == 5
+        np.testing.assert_array_equal(jnp.gcd(several, six), [2, 6])
+        np.testing.assert_array_equal(jnp.gcd(six, several), [2, 6])
+        np.testing.assert_array_equal(jnp.searchsorted(several, np.int32(5)), 1)

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax.scipy import special
 
 
 @pytest.mark.parametrize(
@@ -162,3 +164,20 @@ def test_sizes_of_what_is_no_array_are_those_of_numpy() -> None:
         for function in (jnp.shape, jnp.ndim, jnp.size):
             with pytest.warns(DeprecationWarning, match="for arrays and numbers"):
                 assert function(given) == getattr(np, function.__name__)(given)
+
+
+@pytest.mark.parametrize("wide", [np.int64(2**40 + 3), np.uint64(2**63 + 5)])
+def test_wide_integers_become_floats_at_once(wide: Any) -> None:
+    """By way of 32 bits they would be small numbers, without a word."""
+    expected = np.float32(wide)
+    several = np.array([wide, 1])
+    for x in (wide, np.asarray(wide), several):
+        assert np.ravel(jnp.float32(1) * x)[0] == expected
+        assert np.ravel(jnp.full(2, x, np.float32))[0] == expected
+        assert np.ravel(jnp.where(True, x, jnp.float32(0)))[0] == expected
+        np.testing.assert_allclose(np.ravel(jnp.sqrt(x))[0], np.sqrt(expected), 1e-6)
+        closed = jax.jit(lambda x=x: jnp.maximum(x, jnp.float32(0)))()
+        assert np.ravel(closed)[0] == expected
+    assert jax.nn.gelu(wide) == expected
+    np.testing.assert_allclose(special.gammaln(wide), gammaln(float(wide)), 1e-6)
+    np.testing.assert_allclose(jnp.power(wide, 0.5), np.sqrt(expected), 1e-6)

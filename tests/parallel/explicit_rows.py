@@ -266,6 +266,7 @@ SAME: dict[str, str | None] = {
     "jax.nn.relu(x)": "float32[8@x,4]",
     "jax.nn.gelu(x)": "float32[8@x,4]",
     "jax.nn.one_hot(i, 4)": "float32[8@x,4]",
+    "jax.nn.one_hot(i, 4, out_sharding=P('x', 'y'))": "float32[8@x,4@y]",
     "jax.nn.standardize(x)": "float32[8@x,4]",
     "jnp.linspace(0, 1, 8)": "float32[8]",
     "lax.conv(c[:, None], np.ones((2, 1, 3, 3), 'f4'), (1, 1), 'SAME')": "float32[4@x,2,8,4]",

@@ -37,6 +37,22 @@ def test_words_and_keys_are_each_others_inverse() -> None:
     np.testing.assert_array_equal(data(random.clone(keys)), WIDE)
 
 
+@pytest.mark.parametrize("dtype", [np.uint64, np.int64])
+def test_words_of_64_bits_are_refused_where_they_would_be_narrowed(dtype: Any) -> None:
+    words = np.array([2**32, 1], dtype)
+    key = random.key(0)
+    for draw in (random.bits, random.split, random.key_data, lambda k: random.gamma(k, 1.0)):
+        draw(key)
+        for _ in range(2):
+            with pytest.raises(TypeError, match=rf"given: +{words.dtype}\[2\]"):
+                draw(words)
+            with pytest.raises(TypeError, match="given"):
+                jax.jit(lambda draw=draw: draw(words))()
+    for _ in range(2):
+        with pytest.raises(TypeError, match=f"given: +words of dtype {words.dtype}"):
+            random.wrap_key_data(words)
+
+
 def test_generators_are_named_in_several_ways() -> None:
     dtype = random.key_dtype()
     expected = data(random.key(3))

@@ -253,3 +253,12 @@ def test_ties_of_grids_go_up(mode: str) -> None:
 def test_widths_that_are_not_finite_are_refused(sigma: float) -> None:
     with pytest.raises(ValueError, match="a finite number"):
         ndimage.gaussian_filter(np.ones((3, 3)), sigma)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "mirror", "nearest", "constant", "wrap", "grid-wrap"])
+@pytest.mark.parametrize("length", [1, 2, 3, 6])
+def test_half_steps_beyond_the_edges(mode: str, length: int) -> None:
+    image = np.arange(1.0, length + 1)
+    for step in np.arange(-15, 15.5, 0.5):
+        given = ndimage.shift(image, step, order=0, mode=mode)
+        np.testing.assert_array_equal(given, scipy.ndimage.shift(image, step, order=0, mode=mode))

@@ -121,3 +121,18 @@ def test_failures_are_said() -> None:
 def test_bad_input(call: Callable[[], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize("end", [0.0, 1.0])
+def test_derivatives_where_an_end_is_singular_and_stays(end: float) -> None:
+    def integral(a: Any) -> Any:
+        return quad(lambda x: a**2 / jnp.sqrt(abs(x - end)), 0.0, 1.0)[0]
+
+    def slope(a: Any) -> Any:
+        return jax.jvp(integral, (a,), (1.0,))[1]
+
+    for first in (slope, jax.jit(slope), jax.grad(integral), jax.jacfwd(integral)):
+        np.testing.assert_allclose(first(1.5), 6, 1e-7)
+    for second in (jax.grad(slope), jax.jacfwd(slope), jax.hessian(integral)):
+        np.testing.assert_allclose(second(1.5), 4, 1e-7)
+    np.testing.assert_allclose(jax.vmap(slope)(jnp.array([1.0, 2.0])), [4, 8], 1e-7)

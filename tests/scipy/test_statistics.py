@@ -9,6 +9,7 @@ import pytest
 from scipy import stats as reference
 
 import morphax as jax
+import morphax.numpy as jnp
 from morphax.errors import ShapeError
 from morphax.scipy import stats
 from morphax.test_util import check_grads
@@ -105,6 +106,16 @@ def test_ranks_at_the_edges() -> None:
         stats.rankdata(TABLE, nan_policy="omit")
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int8", "complex64"])
+def test_ranks_are_exact_whatever_the_values_are(dtype: str) -> None:
+    ranks = stats.rankdata(jnp.zeros(4001, dtype), "ordinal")
+    assert ranks.dtype == np.float32
+    np.testing.assert_array_equal(ranks, np.arange(1, 4002))
+    with jax.enable_x64(True):
+        assert stats.rankdata(jnp.zeros(3, dtype)).dtype == np.float64
+        assert stats.mode(jnp.zeros(3, dtype)).count.dtype == np.int64
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_modes(axis: int | None, keepdims: bool) -> None:
@@ -118,6 +129,8 @@ def test_modes_at_the_edges() -> None:
     found = stats.mode(np.array([np.nan, 1.0, np.nan]))
     assert np.isnan(found.mode)
     assert found.count == 2
+    one = stats.mode(np.float32(3), keepdims=True)
+    assert (one.mode.item(), one.count.item(), one.mode.shape) == (3, 1, (1,))
     empty = stats.mode(np.zeros((0, 3)))
     assert np.isnan(empty.mode).all()
     assert (empty.count == 0).all()

@@ -357,3 +357,22 @@ def test_a_result_made_of_one_weak_argument_takes_the_type_of_all() -> None:
             assert not transformed(strong, 0.5).weak_type
             assert not transformed(0.5, strong).weak_type
             assert transformed(0.5, 0.5).weak_type
+
+
+def test_complex_arguments_are_refused_where_there_are_cases() -> None:
+    z = np.complex64([0.25 + 0.5j, 0.5])
+    for function in (
+        stats.expon.pdf,
+        stats.gumbel_l.ppf,
+        stats.gumbel_r.cdf,
+        stats.laplace.logpdf,
+        stats.uniform.pdf,
+        lambda x: stats.bernoulli.cdf(x, 0.5),
+        lambda x: stats.pareto.logsf(x, 2.0),
+        lambda x: stats.wrapcauchy.pdf(x, 0.5),
+    ):
+        for run in (function, jax.jit(function)):
+            with pytest.raises(TypeError, match=r"arguments that combine to complex64"):
+                run(z)
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    np.testing.assert_allclose(stats.norm.pdf(z), density, 1e-6)

@@ -25,10 +25,11 @@ _BRANCHING = frozenset(
 
 
 def _inexact(name: str, x: Any) -> Any:
-    x = as_array(name, x)
-    if name in _BRANCHING and not dtypes.issubdtype(x.aval.dtype, np.inexact):
-        return convert(x, dtypes.python_scalar_dtype(float), weak_type=True)
-    return promoted_inexact(name, x)[0]
+    if name in _BRANCHING:
+        x = as_array(name, x)
+        if not dtypes.issubdtype(x.aval.dtype, np.inexact):
+            return convert(x, dtypes.python_scalar_dtype(float), weak_type=True)
+    return as_array(name, promoted_inexact(name, x)[0])
 
 
 def identity(x: Any) -> Any:

@@ -13,6 +13,7 @@ from ..control.custom.custom_jvp import custom_jvp
 from ..core import current_trace, root_trace
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
+from ..lax.shape.resharding import laid_out
 from ..numpy.axes import canonical_axes, canonical_axis
 from ..numpy.half_precision import in_float32
 from ..numpy.operands import as_array, inexact_type, promoted_inexact
@@ -29,7 +30,7 @@ def _largest(name: str, x: Any, axis: Axis, where: Any, weights: Any = None) -> 
     Elements that `where` leaves out become the maximum: their exponentials may be infinite or NaN,
     which times the derivative 0 of leaving them out would be NaN.
     """
-    (x,) = promoted_inexact(name, as_array(name, x))
+    x = as_array(name, *promoted_inexact(name, x))
     counted = where
     if weights is not None:
         counted = jnp.not_equal(weights, 0)
@@ -145,7 +146,9 @@ def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = Fa
 
 
 @replayed(1)
-def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
+def one_hot(
+    x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1, out_sharding: Any = None
+) -> Any:
     """Vectors with a one at the place that `x` gives, zeros elsewhere.
 
     Args:
@@ -153,6 +156,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
         num_classes: length of the vectors.
         dtype: of the result, floating without it.
         axis: where the new axis goes.
+        out_sharding: layout of the result over devices.
 
     Raises:
         ValueError: `num_classes` is negative.
@@ -179,7 +183,8 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     x = _able_to_count(x, num_classes)
     shape = [num_classes if i == place else 1 for i in range(x.ndim + 1)]
     classes = jnp.reshape(jnp.arange(num_classes, dtype=x.dtype), shape)
-    return jnp.equal(jnp.expand_dims(x, place), classes).astype(target)
+    vectors = jnp.equal(jnp.expand_dims(x, place), classes).astype(target)
+    return laid_out("nn.one_hot", vectors, out_sharding)
 
 
 def _able_to_count(x: Any, count: Any) -> Any:

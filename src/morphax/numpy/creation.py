@@ -223,7 +223,13 @@ def full(
 
 
 def _full(where: str, shape: Any, fill_value: Any, target: Any) -> Any:
-    value = fill_value if type(fill_value) in PYTHON_SCALARS else as_array(where, fill_value)
+    value = fill_value
+    is_given = isinstance(value, (np.ndarray, np.generic)) and isinstance(target, np.dtype)
+    if is_given and dtypes.canonicalize(target) == target:
+        # At once: by way of 32 bits an int64 of 2⁴⁰ + 3 would be 3 as a float, too.
+        value = lax.convert_element_type(value, target)
+    elif type(value) not in PYTHON_SCALARS:
+        value = as_array(where, value)
     sizes = canonical_size(where, shape)
     if type(value) is int and isinstance(target, np.dtype):
         value = host_scalar(f"jnp.{where}, argument fill_value", value, target)[()]

@@ -21,7 +21,7 @@ from ..core.values import computed, python_scalar_types
 from ..dtypes.numbers import as_bits, bounds, checked_int
 from ..errors import ShapeError
 from ..lax.elementwise.comparison import ne_p
-from ..lax.elementwise.convert import convert
+from ..lax.elementwise.convert import convert, converted
 from ..lax.ground.linear_structure import broadcast_in_dim_p
 from ..lax.shape.common_shapes import broadcast_shapes
 from ..util.memo import ResultTable
@@ -220,7 +220,7 @@ def _change(aval: Any, dtype: Any, weak: bool, shape: tuple[int, ...]) -> Change
     """What has to be done to an array or tracer of `aval`."""
     steps: list[Callable[[Any], Any]] = []
     if aval.dtype != dtype:
-        steps.append(lambda x: convert(x, dtype, weak))
+        steps.append(lambda x: _in_common(x, dtype, weak))
     if aval.shape and aval.shape != shape:
         dims = tuple(range(len(shape) - aval.ndim, len(shape)))
         steps.append(
@@ -231,6 +231,16 @@ def _change(aval: Any, dtype: Any, weak: bool, shape: tuple[int, ...]) -> Change
     if not steps:
         return None
     return steps[0] if len(steps) == 1 else lambda x: steps[1](steps[0](x))
+
+
+def _in_common(x: Any, dtype: Any, weak: bool) -> Any:
+    """`x` in the common dtype; NumPy's wide integers get there at once, not by way of 32 bits."""
+    given = isinstance(x, (np.ndarray, np.generic)) and dtypes.issubdtype(dtype, np.inexact)
+    if given and x.dtype != aval_of(x).dtype:
+        x = converted(np.asarray(x), dtype)
+        if not weak:
+            return x
+    return convert(x, dtype, weak)
 
 
 def as_array(name: str, x: Any) -> Any:

@@ -11,7 +11,8 @@ from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.ground.axes import counted
 from ..util.messages import message
-from ._arguments import drawn_shape, placed, prepared, repeated
+from ._approximations import computed_in, is_approximate, log_gamma_number
+from ._arguments import drawn_shape, parameter, placed, prepared, repeated
 from ._gamma_numbers import random_gamma_p
 from ._inversion import exponential_of
 from ._keys import keys_from
@@ -19,49 +20,105 @@ from ._normal import standard_normal
 from ._uniform import rademacher, unit_interval
 
 
-def _gamma(key: Any, a: Any, shape: tuple[int, ...], dtype: Any, *, log_space: bool) -> Any:
+def _gamma(
+    key: Any,
+    a: Any,
+    shape: tuple[int, ...],
+    dtype: Any,
+    *,
+    log_space: bool,
+    approximate: bool = False,
+) -> Any:
     """Gamma numbers, or their logarithms, for a typed key and a parameter made by `parameter`."""
     if not math.prod(shape):
         return lax.full(shape, 0, dtype)
+    if approximate:
+        number = log_gamma_number(key, a, shape, dtype)
+        return lax.convert_element_type(number if log_space else lax.exp(number), dtype)
     return random_gamma_p.drawn(key, repeated(a, shape), log_space=log_space)
 
 
 @replayed(2)
 def gamma(
-    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    a: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
+    out_sharding: Any = None,
 ) -> Any:
     """Numbers with density x^(a−1) e⁻ˣ / Γ(a) for x > 0; use `loggamma` for a much below 1.
+
+    Args:
+        key: one key.
+        a: the parameter of shape, an array (...).
+        shape: of the result.
+        dtype: a floating dtype.
+        method: ``"exact"``, by rejection, or ``"approximate"``: by a formula without loops, with a
+            small bias, and with another derivative with respect to `a`.
+        out_sharding: layout of the result over devices.
 
     Example:
         >>> import morphax as jax
         >>> jax.random.gamma(jax.random.key(0), 2.0, (3,)).shape
         (3,)
     """
-    typed, shape, chosen, a = prepared("gamma", key, shape, dtype, a)
-    return placed(_gamma(typed, a, shape, chosen, log_space=False), out_sharding)
+    numbers = _numbers("gamma", key, a, shape, dtype, method, log_space=False)
+    return placed(numbers, out_sharding)
 
 
 @replayed(2)
 def loggamma(
-    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    a: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
+    out_sharding: Any = None,
 ) -> Any:
-    """Logarithms of numbers with the density of `gamma`, also where these would underflow."""
-    typed, shape, chosen, a = prepared("loggamma", key, shape, dtype, a)
-    return placed(_gamma(typed, a, shape, chosen, log_space=True), out_sharding)
+    """Logarithms of numbers with the density of `gamma`, also where these would underflow.
+
+    `method` is as in `gamma`.
+    """
+    numbers = _numbers("loggamma", key, a, shape, dtype, method, log_space=True)
+    return placed(numbers, out_sharding)
+
+
+def _numbers(
+    name: str, key: Any, a: Any, shape: Any, dtype: Any, method: Any, *, log_space: bool
+) -> Any:
+    approximate = is_approximate(name, method)
+    typed, shape, chosen, own = prepared(name, key, shape, dtype, a)
+    if approximate:
+        own = parameter(a, computed_in(chosen), shape)
+    return _gamma(typed, own, shape, chosen, log_space=log_space, approximate=approximate)
 
 
 @replayed(3)
 def beta(
-    key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    a: Any,
+    b: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
+    out_sharding: Any = None,
 ) -> Any:
-    """Numbers with density x^(a−1) (1−x)^(b−1) Γ(a+b) / Γ(a)Γ(b) on [0, 1]."""
+    """Numbers with density x^(a−1) (1−x)^(b−1) Γ(a+b) / Γ(a)Γ(b) on [0, 1].
+
+    `method` is as in `gamma`.
+    """
+    approximate = is_approximate("beta", method)
     typed, shape, chosen, a, b = prepared("beta", key, shape, dtype, a, b)
-    return placed(_beta(typed, a, b, shape, chosen), out_sharding)
+    return placed(_beta(typed, a, b, shape, chosen, approximate), out_sharding)
 
 
-def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: Any, approximate: bool) -> Any:
     logs = [
-        _gamma(k, p, shape, dtype, log_space=True)
+        _gamma(k, p, shape, dtype, log_space=True, approximate=approximate)
         for k, p in zip(keys_from(key), (a, b), strict=True)
     ]
     largest = lax.max(*logs)
@@ -114,15 +171,25 @@ def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 @replayed(2)
 def chisquare(
-    key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    df: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
+    out_sharding: Any = None,
 ) -> Any:
-    """Sums of the squares of `df` normal numbers."""
+    """Sums of the squares of `df` normal numbers; `method` as in `gamma`."""
+    approximate = is_approximate("chisquare", method)
     typed, shape, chosen, df = prepared("chisquare", key, shape, dtype, df)
-    return placed(_chisquare(typed, df, shape, chosen), out_sharding)
+    return placed(_chisquare(typed, df, shape, chosen, approximate), out_sharding)
 
 
-def _chisquare(key: Any, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    logs = _gamma(key, lax.div(df, dtype.type(2)), shape, dtype, log_space=True)
+def _chisquare(
+    key: Any, df: Any, shape: tuple[int, ...], dtype: Any, approximate: bool = False
+) -> Any:
+    half = lax.div(df, dtype.type(2))
+    logs = _gamma(key, half, shape, dtype, log_space=True, approximate=approximate)
     return lax.mul(lax.exp(logs), dtype.type(2))
 
 

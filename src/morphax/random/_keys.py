@@ -78,17 +78,23 @@ def typed_keys(function: str, keys: Any) -> Any:
     where = f"random.{function}, argument key"
     impl = implementation(where)
     shape = impl.key_shape
-    if aval is None or aval.dtype != np.uint32 or aval.shape[-len(shape) :] != shape:
+    if aval is None or _given_dtype(keys) != np.uint32 or aval.shape[-len(shape) :] != shape:
         raise TypeError(
             message(
                 where,
-                given=f"{keys!r:.80}" if aval is None else aval.str_short(short_dtypes=False),
+                given=f"{keys!r:.80}" if aval is None else f"{_given_dtype(keys)}{[*aval.shape]}",
                 expected=f"a key, or the words of one, uint32[{', '.join(map(str, shape))}]",
                 fix="Make a key with jax.random.key(seed).",
             )
         )
     _judge_raw(where)
     return random_wrap_p.bind(keys, impl=impl)
+
+
+def _given_dtype(words: Any) -> Any:
+    """Their dtype; of NumPy's arrays as they are, for words of 64 bits lose half when narrowed."""
+    own = isinstance(words, (np.ndarray, np.generic))
+    return words.dtype if own else aval_of(words).dtype
 
 
 def _judge_raw(where: str) -> None:
@@ -227,7 +233,17 @@ def key_data(keys: Any) -> Any:
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """Typed keys of their words, uint32[..., 2] by default; the inverse of `key_data`."""
     where = "random.wrap_key_data"
-    return random_wrap_p.bind(key_bits_array, impl=implementation(where, impl, dtype))
+    kind = implementation(where, impl, dtype)
+    if is_value(key_bits_array) and _given_dtype(key_bits_array) != np.uint32:
+        raise TypeError(
+            message(
+                f"{where}, argument key_bits_array",
+                given=f"words of dtype {_given_dtype(key_bits_array)}",
+                expected="words of dtype uint32",
+                fix="Convert them with astype(np.uint32), if they are less than 2³².",
+            )
+        )
+    return random_wrap_p.bind(key_bits_array, impl=kind)
 
 
 @replayed(1)

@@ -244,9 +244,11 @@ def _program(
     if by_numpy is not None:
         # Operands by position, as many as are given there.
         count = next((i for i, what in enumerate(signature) if type(what) is tuple), len(signature))
-        if count == len(avals) <= len(args):
-            given = zip((*names[: len(args)], *kwargs), (*args, *kwargs.values()), strict=True)
-            static = dict(list(given)[count:])
+        given = zip((*names[: len(args)], *kwargs), (*args, *kwargs.values()), strict=True)
+        static = dict(list(given)[count:])
+        # A scalar of NumPy is a constant, even if it is an operand.
+        holds_operand = any([isinstance(x, np.generic) for x in static.values()])
+        if count == len(avals) <= len(args) and not holds_operand:
             by_hand = by_numpy(*jaxpr.out_avals, *avals, **static)
             if by_hand is not None:
                 is_large = are_large([*jaxpr.out_avals, *avals])

@@ -231,6 +231,13 @@ def _bisect(function: Callable[..., Any], most: int, task: _Task) -> tuple[Any, 
     return jnp.where(is_empty, 0, sign * value), jnp.where(is_empty, 0, error), info
 
 
+def _inside(low: Any, high: Any) -> Any:
+    """A finite place between limits that may be infinite."""
+    bottom = jnp.where(jnp.isfinite(low), low, jnp.where(jnp.isfinite(high), high - 2, -1))
+    top = jnp.where(jnp.isfinite(high), high, bottom + 2)
+    return bottom + 0.5 * (top - bottom)
+
+
 _integral = custom_jvp(jit(_bisect, static_argnums=(0, 1)), nondiff_argnums=(0, 1))
 
 
@@ -272,19 +279,23 @@ class _Derivative:
 
         return function, [leaves[i] for i in self.places]
 
-    def at_ends(self, task: _Task) -> tuple[Any, Any]:
-        """How the integral changes with its limits; infinite ones do not move."""
-        values = [self.function(x, *task.leaves) for x in (task.low, task.high)]
-        low, high = [
-            jnp.where(jnp.isfinite(x), value, 0)
-            for x, value in zip((task.low, task.high), values, strict=True)
-        ]
-        return -low, high
+    def at_ends(self, task: _Task, moving: tuple[Any, Any] = (True, True)) -> tuple[Any, Any]:
+        """How the integral changes with its limits; infinite ones do not move.
+
+        Where one stays, nothing is asked of the function, which may be infinite there.
+        """
+        inside = _inside(task.low, task.high)
+        values = []
+        for x, moves in zip((task.low, task.high), moving, strict=True):
+            counts = jnp.isfinite(x) & moves
+            value = self.function(jnp.where(counts, x, inside), *task.leaves)
+            values.append(jnp.where(counts, value, 0))
+        return -values[0], values[1]
 
     def push(self, task: _Task, change: Any) -> Any:
         """The tangent, of those of the moving arguments and of the limits."""
         moved, low, high = change
-        at_low, at_high = self.at_ends(task)
+        at_low, at_high = self.at_ends(task, (low != 0, high != 0))
         out = at_low * low + at_high * high
         if not self.places:
             return out

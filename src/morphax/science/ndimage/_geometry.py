@@ -136,13 +136,28 @@ def _read(
             jnp.where(known, x, _wrapped(x, n - 1))
             for x, n, known in zip(places, lengths, inside, strict=True)
         ]
-    if order == 0 and mode in ("grid-wrap", "grid-constant"):
-        # SciPy's ties go up, `map_coordinates` rounds −1/2 to −1; other modes reflect or clip that.
+    if order == 0 and mode in ("reflect", "mirror"):
+        places = [_reflected(x, n, mode) for x, n in zip(places, lengths, strict=True)]
+    if order == 0 and mode not in ("wrap", "nearest", "constant"):
+        # SciPy's ties go up, after the reflection; `map_coordinates` rounds −1/2 to −1.
         places = [jnp.floor(x + 0.5) for x in places]
     found = map_coordinates(image, places, order, _MODES[mode], cval)
     if mode == "constant":
         found = jnp.where(functools.reduce(lax.bitwise_and, inside), found, cval)
     return convert(found, image.aval.dtype)
+
+
+def _reflected(x: Any, length: int, mode: str) -> Any:
+    """Places in a period of the reflected image.
+
+    From the right, what lies up to half a step beyond the last sample stays there, to be rounded
+    before it is reflected: half of a step beyond the end is one step beyond it, as in SciPy.
+    """
+    step = int(mode == "reflect")
+    period = max(2 * (length - 1 + step), 1)
+    ahead = x - lax.stop_gradient(jnp.floor(x / period)) * period
+    back = period - step - ahead
+    return jnp.where((x < 0) | (ahead >= length), jnp.minimum(ahead, back), ahead)
 
 
 def _wrapped(x: Any, period: int) -> Any:

@@ -6,20 +6,36 @@ from typing import Any
 
 import numpy as np
 
-from ... import lax
+from ... import dtypes, lax
 from ... import numpy as jnp
 from ...lax.elementwise.convert import convert
 from ...numpy.operands import as_array, inexact_type, promoted_inexact
+from ...util.messages import message
 from .. import special
+
+_ANALYTIC = ("cauchy.", "expon.ppf", "logistic.", "norm.", "pareto.ppf", "uniform.ppf")
+"""Functions, or distributions, of one formula, which holds for complex numbers too."""
 
 
 def arguments(name: str, *operands: Any) -> list[Any]:
     """Arrays of one floating dtype, for the function `name` of a distribution.
 
     They are weak if all are, for the result may be made of one of them alone.
+
+    Raises:
+        TypeError: they are complex, and the function has cases, or is made of one that is real.
     """
     where = f"scipy.stats.{name}"
     arrays = [as_array(where, x) for x in promoted_inexact(where, *operands)]
+    if dtypes.issubdtype(arrays[0].dtype, np.complexfloating) and not name.startswith(_ANALYTIC):
+        raise TypeError(
+            message(
+                where,
+                given=f"arguments that combine to {arrays[0].dtype}",
+                expected="real numbers: complex ones have no order",
+                fix="Give the real part, jnp.real(x), if the imaginary part is 0.",
+            )
+        )
     if all([x.aval.weak_type for x in arrays]):
         return arrays
     return [convert(x, x.aval.dtype) if x.aval.weak_type else x for x in arrays]

@@ -11,7 +11,7 @@ from ... import dtypes, lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.axes import canonical_axes
-from ...numpy.operands import as_array, promoted_inexact
+from ...numpy.operands import as_array
 from ...transforms.vmap import vmap
 from ...util.messages import message
 
@@ -51,18 +51,18 @@ def mode(
         ModeResult(mode=Array(3, dtype=int32), count=Array(2, dtype=int32))
     """
     _check_nan_policy("mode", nan_policy, ("propagate",))
-    a = as_array("scipy.stats.mode", a)
+    a = jnp.atleast_1d(as_array("scipy.stats.mode", a))
     rows, shape = _rows("mode", a, axis, keepdims)
     if not rows.shape[-1]:
-        (inexact,) = promoted_inexact("scipy.stats.mode", a)
-        dtype = inexact.aval.dtype
+        dtype = dtypes.python_scalar_dtype(float)
         return ModeResult(jnp.full(shape, np.nan, dtype), jnp.zeros(shape, dtype))
     values = jnp.sort(rows, -1)
     # Equal values lie side by side, in runs: the longest one wins, the first of the longest.
     before, after = values[..., :-1], values[..., 1:]
     differs = (before != after) & ~(jnp.isnan(before) & jnp.isnan(after))
     starts = jnp.concatenate([jnp.ones((*values.shape[:-1], 1), bool), differs], -1)
-    places = lax.broadcasted_iota(np.int32, values.shape, values.ndim - 1)
+    count_dtype = dtypes.python_scalar_dtype(int)
+    places = lax.broadcasted_iota(count_dtype, values.shape, values.ndim - 1)
     start_of_run = lax.cummax(jnp.where(starts, places, 0), values.ndim - 1)
     lengths = places - start_of_run + 1
     longest = jnp.argmax(lengths, -1, keepdims=True)
@@ -120,8 +120,8 @@ _METHODS = ("average", "min", "max", "dense", "ordinal")
 
 
 def _ranks_of_row(row: Any, method: str) -> Any:
-    # Complex values have ranks, which are real.
-    dtype = dtypes.finfo(promoted_inexact("scipy.stats.rankdata", row)[0].aval.dtype).dtype
+    # Not the dtype of the values: among 300 of bfloat16 there would be no rank 257.
+    dtype = dtypes.python_scalar_dtype(float)
     order = jnp.argsort(row)
     places = jnp.argsort(order)
     if method == "ordinal":

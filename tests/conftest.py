@@ -1,7 +1,8 @@
 """Shared set-up: importing the package installs the root trace, and the host has several devices.
 
 Placement can so be tested anywhere; the number is set here because it counts only before the CPU
-client exists.
+client exists.  Eager functions are replayed from their first call on, so that tests which call them
+once are tests of that; `test_replay.py` compares these calls with those that are not replayed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import pytest
 import morphax
 
 morphax.config.update("jax_num_cpu_devices", 4)
+morphax.config.update("jax_replay_first_calls", True)
 
 
 @pytest.fixture

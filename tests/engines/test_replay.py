@@ -10,6 +10,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
+from benchmarks.groups import function_calls
 from morphax.config import override
 from morphax.core import stage, stage_closed
 from morphax.engines.reference.kernel_program import kernel_program
@@ -17,6 +18,7 @@ from morphax.engines.reference.replay import replayed
 from tests.tracing import calls_of, work_of
 
 X = jnp.arange(-3.0, 3.0)
+SPECIAL = np.array([0, -0.0, np.nan, np.inf, -np.inf, 1, -1, 0.5, 2, 1e-40, 3e38, -2.5], np.float32)
 N = jnp.arange(-3, 4)
 CALLS: dict[str, Callable[[], Any]] = {
     "sum": lambda: jnp.sum(X),
@@ -76,6 +78,93 @@ def test_replayed_calls_agree_with_single_operations(name: str) -> None:
     for result in (first, second):
         assert result.aval is alone.aval
         np.testing.assert_array_equal(np.asarray(result), np.asarray(alone))
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_first_calls_have_the_bits_of_later_ones(part: int) -> None:
+    """Of each public function: first one operation after the other, then staged, then replayed."""
+    names = function_calls.namespace(jax, 54, 7)
+    for name, x in function_calls.operands(54, 7).items():
+        special = np.resize(SPECIAL, x.shape) if name in ("x", "y") else x
+        names[name] = jnp.asarray(np.roll(special, len(name)))
+    names["y"] = jnp.roll(names["y"], 5)
+    for text in function_calls.calls()[part::4]:
+        if "rng_uniform" in text:
+            continue  # It gives other numbers each time.
+        call = eval(f"lambda: {text}", names)
+        with override(replay_first_calls=False):
+            first, *others = [_described(call()) for _ in range(3)]
+        assert others == [first, first], text
+
+
+def _described(result: Any) -> list[Any]:
+    """Types and bytes of results; the sign of NaN means nothing."""
+    found = []
+    for x in jax.tree.leaves(result):
+        host = np.asarray(jax.random.key_data(x) if _is_key(x) else x)
+        if host.dtype.kind in "fc":
+            host = np.where(np.isnan(host), np.nan, host).astype(host.dtype)
+        found.append((getattr(x, "aval", None), host.tobytes()))
+    return found
+
+
+def _is_key(x: Any) -> bool:
+    return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
+
+
+def test_a_program_is_made_at_the_second_call_of_few_numbers() -> None:
+    staged: list[Any] = []
+
+    @replayed(1)
+    def shifted(x: Any, by: Any = 1.0, shape: Any = ()) -> Any:
+        staged.append(isinstance(x, jax.core.Tracer))
+        return jnp.broadcast_to(jnp.add(x, by) * 2.0, shape or jnp.shape(x))
+
+    def made(call: Callable[[], Any], calls: int = 3) -> list[bool]:
+        staged.clear()
+        for _ in range(calls):
+            call()
+        return list(staged)
+
+    with override(replay_first_calls=False):
+        assert made(lambda: shifted(X)) == [False, True]
+        assert made(lambda: shifted(X, -1.0)) == [False, True]
+        # Many numbers, or what may be their size: what lies between would take memory.
+        assert made(lambda: shifted(jnp.ones(5000))) == [True]
+        assert made(lambda: shifted(1.0, 1.0, (1000, 1000))) == [True]
+        assert made(lambda: shifted(1.0, 1.0, (np.int64(10**6),))) == [True]
+        with override(enable_x64=True):
+            assert made(lambda: shifted(X)) == [False, True]
+    assert made(lambda: shifted(X, 3.0)) == [True]
+
+
+def test_what_a_first_call_calls_is_not_noted() -> None:
+    staged: list[Any] = []
+
+    @replayed(1)
+    def inner(x: Any) -> Any:
+        staged.append(isinstance(x, jax.core.Tracer))
+        return x + 1.0
+
+    @replayed(1)
+    def outer(x: Any) -> Any:
+        return inner(inner(x)) * 2.0
+
+    with override(replay_first_calls=False):
+        assert outer(X).tolist() == (2 * (np.asarray(X) + 2)).tolist()
+        assert staged == [False, False]
+        inner(X)
+        assert staged == [False, False, False]
+        inner(X)
+        assert staged == [False, False, False, True]
+
+
+def test_a_first_call_that_fails_leaves_nothing_behind() -> None:
+    with override(replay_first_calls=False):
+        for _ in range(3):
+            with pytest.raises(TypeError, match="broadcast together"):
+                jnp.hypot(jnp.ones(2), jnp.ones(3))
+        assert jnp.hypot(jnp.full(7, 3.0), jnp.full(7, 4.0)).tolist() == [5.0] * 7
 
 
 def test_a_signature_is_traced_once() -> None:

@@ -202,6 +202,9 @@ class Config:
         True, "Compute residuals of loops again that quickly follow from others.", trace=True
     )
     split_divergent_loops: bool = option(True, "Run members of loops in blocks.", trace=True)
+    replay_first_calls: bool = option(
+        False, "Make a program of an eager function at its first call, not at the second."
+    )
     keep_freed_memory: bool = option(True, "Let the C library keep large results that are freed.")
     cpu_collectives_implementation: Literal["gloo", "mpi", "megascale"] = option(
         "gloo", "How CPU processes communicate."

@@ -65,7 +65,7 @@ from .primitive import (
     infer,
     known_primitives,
 )
-from .recorded_calls import Calls, call_or_recorded, recording
+from .recorded_calls import Calls, call_or_recorded, is_recording, recording
 from .ref_effects import (
     AccumEffect,
     InternalRefs,
@@ -268,6 +268,7 @@ __all__ = [
     "internal_refs",
     "is_captured",
     "is_concrete",
+    "is_recording",
     "is_reference",
     "is_undefined_primal",
     "is_value",

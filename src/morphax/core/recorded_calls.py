@@ -99,6 +99,11 @@ def recording() -> replaced_attribute[bool]:
     return replaced_attribute(_current, "is_recording", True)
 
 
+def is_recording() -> bool:
+    """Whether calls are parts of something that is kept, or whose first call this is."""
+    return _current.is_recording
+
+
 @twin_in(compiled)
 def read_call(
     args: tuple[Any, ...], kwargs: dict[str, Any]

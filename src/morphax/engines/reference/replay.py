@@ -1,15 +1,16 @@
 """Functions of several operations, which eager mode replays.
 
 What such a function applies depends on the avals of its operands, on its other arguments and on the
-configuration.  At the first eager call of a signature it is staged; later calls run the kernels of
-that program.  Under a transformation, where arrays are bound to a device, and where execution is
-watched, the function itself runs.  See docs/design/eager-replay.md.
+configuration.  At the second eager call of a signature it is staged; later calls run the kernels of
+that program.  At the first call, under a transformation, where arrays are bound to a device, and
+where execution is watched, the function itself runs.  See docs/design/eager-replay.md.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import unwrap
 from types import NoneType
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ from ...core import (
     call_or_recorded,
     current_trace,
     hide_frames,
+    is_recording,
     recording,
     root_trace,
     stage_closed,
@@ -50,6 +52,9 @@ _SCALARS = frozenset({bool, int, float, complex})
 # Integers that every integer dtype of 8 bits holds, so that converting them cannot fail.
 _SMALL = range(128)
 _MOST_NESTED = 4
+# Elements of each operand, and the product of all whole numbers among the other arguments, up to
+# which a first call is made operation by operation: what it makes in between is small then.
+_FEW_ELEMENTS, _FEW = 1 << 12, 1 << 16
 # Elements: what depends on no operand is kept with its program, so it should be small.
 _LARGEST_KEPT = 1 << 14
 # What an argument may be: an operand; one if it is or holds an array; static.
@@ -80,6 +85,7 @@ def replayed(
 
     def decorate(function: F) -> F:
         programs: Programs = MemoTable(max_entries=1024)
+        met: MemoTable[bool] = MemoTable(max_entries=1024)
         calls: Calls = MemoTable(max_entries=1024)
         code = unwrap(function).__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -100,6 +106,10 @@ def replayed(
                     key = signature, tuple(kwargs), current_config().trace_key
                     program = programs[key]
                     if program is missing:
+                        given = (*args, *kwargs.values())
+                        if by_numpy is None and _is_first(met, key, signature, given):
+                            with recording():
+                                return function(*args, **kwargs)
                         program = _program(function, by_numpy, names, signature, args, kwargs)
                         program = programs.add(key, program)
                     if program is not None:
@@ -203,6 +213,35 @@ def _is_constant(x: Any) -> bool:
     if type(x) is tuple:
         return all([_is_constant(item) for item in x])
     return type(x) in _CONSTANTS or isinstance(x, (type, np.dtype, np.generic))
+
+
+def _is_first(
+    met: MemoTable[bool], key: Any, signature: Sequence[Any], given: Iterable[Any]
+) -> bool:
+    """Whether a call is one of the first, of which a program would cost more than it saves.
+
+    Of few numbers, that is: large results in between would take time and memory.  What such a call
+    itself calls is not noted.
+    """
+    if current_config().replay_first_calls:
+        return False
+    if is_recording():
+        return True
+    if met[key] is not missing or any([a.size > _FEW_ELEMENTS for a in _avals(signature)]):
+        return False
+    if math.prod(_sizes(given)) > _FEW:
+        return False
+    met.add(key, True)
+    return True
+
+
+def _sizes(given: Iterable[Any]) -> Iterator[int]:
+    """The whole numbers among arguments, any of which may be a size."""
+    for x in given:
+        if type(x) in (tuple, list):
+            yield from _sizes(x)
+        elif type(x) is int or isinstance(x, np.integer):
+            yield abs(int(x)) or 1
 
 
 def _program(

@@ -180,7 +180,7 @@ def _copied(jaxpr: Jaxpr) -> set[Atom]:
     Results, which would keep all of it, and what others read than operations that are rounded
     exactly, wherever their operands lie, and of two operands or more, whose results are new.
     """
-    read = {a for a in jaxpr.outvars if type(a) is Var}
+    read: set[Atom] = {a for a in jaxpr.outvars if type(a) is Var}
     for eqn in jaxpr.eqns:
         if len(eqn.invars) < 2 or operation_of(eqn) is None:
             read.update([a for a in eqn.invars if type(a) is Var])

@@ -129,6 +129,14 @@ MORPHAX_BINARY(min_i32, i32, i32, x < y ? x : y)
 MORPHAX_BINARY(max_u32, u32, u32, x > y ? x : y)
 MORPHAX_BINARY(min_u32, u32, u32, x < y ? x : y)
 
+// Numbers of one sign follow each other as their bits do, and next to 0 is the smallest.
+MORPHAX_INLINE f32 neighbour(f32 x, f32 y) {
+  const u32 bits = elementary::bits_as<u32>(x), sign = elementary::bits_as<u32>(y) & 0x80000000;
+  const u32 next = x == 0 ? sign | 1 : (x < y) == (x > 0) ? bits + 1 : bits - 1;
+  return x == y ? y : x != x || y != y ? x + y : elementary::bits_as<f32>(next);
+}
+MORPHAX_BINARY(nextafter_f32, f32, f32, neighbour(x, y))
+
 MORPHAX_BINARY(eq_f32, f32, u32, x == y)
 MORPHAX_BINARY(ne_f32, f32, u32, x != y)
 MORPHAX_BINARY(lt_f32, f32, u32, x < y)
@@ -154,6 +162,13 @@ MORPHAX_UNARY(not_bool, u32, u32, x ^ 1)
 MORPHAX_BINARY(shift_left, u32, u32, y < 32 ? x << (y & 31) : 0)
 MORPHAX_BINARY(shift_right, u32, u32, y < 32 ? x >> (y & 31) : 0)
 
+// Bits are added to their neighbours, pairs to pairs, and half bytes at once.
+MORPHAX_INLINE u32 count_of_bits(u32 x) {
+  x -= (x >> 1) & 0x55555555;
+  x = (x & 0x33333333) + ((x >> 2) & 0x33333333);
+  return (((x + (x >> 4)) & 0x0f0f0f0f) * 0x01010101) >> 24;
+}
+MORPHAX_UNARY(population_count, u32, u32, count_of_bits(x))
 MORPHAX_UNARY(clz, u32, u32, x == 0 ? 32 : static_cast<u32>(__builtin_clz(x)))
 MORPHAX_UNARY(copy, u32, u32, x)
 MORPHAX_UNARY(f32_of_i32, i32, f32, static_cast<f32>(x))
@@ -254,6 +269,9 @@ constexpr Operation kOperations[] = {
     {"igamma_float32", 2, incomplete_gamma::lower},
     {"igammac_float32", 2, incomplete_gamma::upper},
     {"reduce_precision_float32", 3, reduce_precision},
+    {"nextafter_float32", 2, nextafter_f32},
+    {"population_count_int32", 1, population_count},
+    {"population_count_uint32", 1, population_count},
     {"clz_int32", 1, clz},
     {"clz_uint32", 1, clz},
     {"max_float32", 2, max_f32},

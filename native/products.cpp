@@ -22,6 +22,7 @@
 #include <new>
 
 #include "objects.h"
+#include "vector_products.h"
 #include "workers.h"
 
 namespace morphax::products {
@@ -34,13 +35,6 @@ constexpr std::int64_t kPanels = 8;
 // Products of a thread's while another one is woken, for each element that counts as shared work.
 constexpr std::int64_t kProductsOfElement = 16;
 constexpr std::align_val_t kAlignment{64};
-
-template <typename T>
-struct Matrix {
-  const T* first;
-  std::int64_t rows, columns;
-  std::int64_t down, across;  // the distances of elements
-};
 
 // Adds a product of two panels to a tile of the result, of which `m` rows and `n` columns exist.
 template <typename T>
@@ -176,22 +170,48 @@ void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out) {
 }
 
 template <typename T>
-Matrix<T> matrix_of(PyArrayObject* array) {
-  constexpr auto kItem = static_cast<std::int64_t>(sizeof(T));
-  return {static_cast<const T*>(PyArray_DATA(array)), PyArray_DIM(array, 0), PyArray_DIM(array, 1),
-          PyArray_STRIDE(array, 0) / kItem, PyArray_STRIDE(array, 1) / kItem};
+void multiply_any(const Matrix<T>& a, const Matrix<T>& b, T* out) {
+  if (b.columns == 1) return multiply_vector(a, b.first, b.down, out);
+  if (a.rows == 1) {
+    const Matrix<T> turned{b.first, b.columns, b.rows, b.across, b.down};
+    return multiply_vector(turned, a.first, a.across, out);
+  }
+  multiply(a, b, out);
 }
 
-// A matrix whose elements are where a pointer to them may point.
+// Number `i` of a stack of matrices, or a matrix.
+template <typename T>
+Matrix<T> matrix_of(PyArrayObject* array, std::int64_t i) {
+  constexpr auto kItem = static_cast<std::int64_t>(sizeof(T));
+  const int axis = PyArray_NDIM(array) - 2;
+  const auto* first = static_cast<const T*>(PyArray_DATA(array));
+  if (axis == 1) first += i * PyArray_STRIDE(array, 0) / kItem;
+  return {first, PyArray_DIM(array, axis), PyArray_DIM(array, axis + 1),
+          PyArray_STRIDE(array, axis) / kItem, PyArray_STRIDE(array, axis + 1) / kItem};
+}
+
+// Threads share the matrices of a stack, or else what is to be done for each.
+template <typename T>
+void multiply_stacks(PyArrayObject* x, PyArrayObject* y, std::int64_t count, void* out) {
+  auto* results = static_cast<T*>(out);
+  const Matrix<T> a = matrix_of<T>(x, 0), b = matrix_of<T>(y, 0);
+  const std::int64_t size = a.rows * b.columns, work = size * a.columns / kProductsOfElement;
+  const auto run = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i)
+      multiply_any(matrix_of<T>(x, i), matrix_of<T>(y, i), results + i * size);
+  };
+  work < kWorthSharing ? in_pieces(count, count * work, run) : run(0, count);
+}
+
+// A matrix or a stack whose elements are where a pointer to them may point.
 nb::object plain(nb::handle given) {
-  if (!PyArray_Check(given.ptr()) ||
-      PyArray_NDIM(reinterpret_cast<PyArrayObject*>(given.ptr())) != 2)
-    throw nb::type_error("a product of matrices takes arrays of two axes");
   auto* array = reinterpret_cast<PyArrayObject*>(given.ptr());
-  const npy_intp item = PyArray_ITEMSIZE(array);
-  if (PyArray_ISALIGNED(array) && PyArray_ISNOTSWAPPED(array) &&
-      PyArray_STRIDE(array, 0) % item == 0 && PyArray_STRIDE(array, 1) % item == 0)
-    return nb::borrow(given);
+  if (!PyArray_Check(given.ptr()) || (PyArray_NDIM(array) != 2 && PyArray_NDIM(array) != 3))
+    throw nb::type_error("a product of matrices takes arrays of two or three axes");
+  bool is_plain = PyArray_ISALIGNED(array) && PyArray_ISNOTSWAPPED(array);
+  for (int axis = 0; axis < PyArray_NDIM(array); ++axis)
+    is_plain = is_plain && PyArray_STRIDE(array, axis) % PyArray_ITEMSIZE(array) == 0;
+  if (is_plain) return nb::borrow(given);
   return checked(PyArray_FROM_OF(given.ptr(), NPY_ARRAY_CARRAY_RO));
 }
 
@@ -199,20 +219,19 @@ nb::object product(nb::handle x, nb::handle y) {
   const nb::object left = plain(x), right = plain(y);
   auto* a = reinterpret_cast<PyArrayObject*>(left.ptr());
   auto* b = reinterpret_cast<PyArrayObject*>(right.ptr());
-  const int type = PyArray_TYPE(a);
+  const int type = PyArray_TYPE(a), axis = PyArray_NDIM(a) - 2;
   if (type != PyArray_TYPE(b) || (type != NPY_FLOAT && type != NPY_DOUBLE))
     throw nb::type_error("a product of matrices that are not both float32 or float64");
-  if (PyArray_DIM(a, 1) != PyArray_DIM(b, 0))
+  if (axis != PyArray_NDIM(b) - 2 || PyArray_DIM(a, axis + 1) != PyArray_DIM(b, axis) ||
+      (axis == 1 && PyArray_DIM(a, 0) != PyArray_DIM(b, 0)))
     throw nb::value_error("a product of matrices whose sizes do not fit");
-  npy_intp shape[] = {PyArray_DIM(a, 0), PyArray_DIM(b, 1)};
-  nb::object result = checked(PyArray_EMPTY(2, shape, type, 0));
+  const npy_intp count = axis == 1 ? PyArray_DIM(a, 0) : 1;
+  npy_intp shape[] = {count, PyArray_DIM(a, axis), PyArray_DIM(b, axis + 1)};
+  nb::object result = checked(PyArray_EMPTY(axis + 2, shape + 1 - axis, type, 0));
   void* out = PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr()));
   const nb::gil_scoped_release others_run;
-  if (type == NPY_FLOAT) {
-    multiply(matrix_of<float>(a), matrix_of<float>(b), static_cast<float*>(out));
-  } else {
-    multiply(matrix_of<double>(a), matrix_of<double>(b), static_cast<double*>(out));
-  }
+  type == NPY_FLOAT ? multiply_stacks<float>(a, b, count, out)
+                    : multiply_stacks<double>(a, b, count, out);
   return result;
 }
 
@@ -221,7 +240,8 @@ nb::object product(nb::handle x, nb::handle y) {
 void bind(nb::module_& module) {
   if (_import_array() < 0) throw nb::python_error();
   module.def("product", &product, nb::arg("x"), nb::arg("y"),
-             "The product of two matrices of float32 or float64, by several threads.");
+             "The product of two matrices of float32 or float64, or of each pair of two stacks, by "
+             "several threads.");
 }
 
 }  // namespace morphax::products

@@ -39,6 +39,7 @@ PROMISED_BY = {
     "first eager ": "first",
     "function, ": "functions",
     "function of a thousand, ": "functions-thousand",
+    "of very many, ": "many-numbers",
     "first call, ": "functions-first",
     "traced call, ": "functions-traced",
     "scan of a fresh lambda": "loops",

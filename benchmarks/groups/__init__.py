@@ -13,6 +13,7 @@ from . import (
     eager,
     families,
     functions,
+    many_numbers,
     memory,
     models,
     operations,
@@ -94,6 +95,9 @@ GROUPS = {
     "random": Group("Random numbers: eight of each distribution", draws.draws),
     "numpy": Group(
         "Operations on many numbers, eager", operations.numpy_table, (*BOTH, "numpy", "torch")
+    ),
+    "many-numbers": Group(
+        "Calls on very many numbers, eager", many_numbers.warm, is_condensed=True
     ),
     "lax": Group("Operations on many numbers, compiled", operations.lax_table, (*BOTH, "torch")),
     "families": Group("Families of operations, compiled", families.compiled),

@@ -44,7 +44,10 @@ _OPERATIONS = sorted(
     fusion.native.operations - {"random_bits_uint32", *_CONVERSIONS, *_OF_OTHER_STEPS}
 )
 _DTYPES = {name: np.dtype(name).num for name in _POINTS}
-_OF_ONE = "abs ceil clz erf erf_inv floor is_finite neg not round_away round_even sign sqrt square"
+_OF_ONE = (
+    "abs ceil clz erf erf_inv floor is_finite neg not population_count "
+    "round_away round_even sign sqrt square"
+)
 _OPERANDS = {"clamp": 3} | dict.fromkeys(_OF_ONE.split(), 1)
 _NAMED = {primitive.name: primitive for primitive in known_primitives()}
 

@@ -11,9 +11,11 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from benchmarks.groups import function_calls
+from morphax import lax
 from morphax.config import override
-from morphax.core import stage, stage_closed
-from morphax.engines.reference.kernel_program import kernel_program
+from morphax.core import apply_jaxpr, aval_of, stage, stage_closed
+from morphax.engines.reference import fusion
+from morphax.engines.reference.kernel_program import _copied, _view, kernel_program
 from morphax.engines.reference.replay import replayed
 from tests.tracing import calls_of, work_of
 
@@ -364,3 +366,30 @@ def test_what_follows_from_constants_is_computed_once() -> None:
     assert len([name for name in space if name.startswith("k")]) == 1  # The product.
     assert len([name for name in space if name.startswith("c")]) <= 2  # What it reads.
     np.testing.assert_array_equal(program([np.asarray(x)]), scaled(x))
+
+
+@pytest.mark.skipif(fusion.native is None, reason="all slices are copies")
+def test_slices_that_only_exact_operations_read_are_no_copies() -> None:
+    x = np.linspace(-3, 5, 5000, dtype=np.float32)
+    x[[0, 7, 4999]] = np.nan, -0.0, np.inf
+    a = x.reshape(50, 100)
+    for call, given, copies in (
+        (lambda v: [v[1:] - v[:-1]], x, 0),
+        (lambda v: [v[2:] * v[2:]], a, 0),
+        (lambda v: [v[:, 1:] - v[:, :-1]], a, 2),
+        (lambda v: [v[::2] - v[1::2]], x, 2),
+        (lambda v: [lax.sin(v[1:])], x, 1),
+        (lambda v: [v[1:] - v[:-1], v[1:]], x, 1),
+        (lambda v: [lax.convert_element_type(v[1:], np.int32)], x, 1),
+    ):
+        jaxpr = stage_closed(call, [aval_of(jnp.asarray(given))])
+        program = kernel_program(jaxpr, list)
+        assert program is not None
+        results = [np.asarray(r) for r in program([given])]
+        singly = [np.asarray(r) for r in apply_jaxpr(jaxpr, jnp.asarray(given))]
+        for result, single in zip(results, singly, strict=True):
+            assert result.tobytes() == single.tobytes()
+            assert not np.shares_memory(result, given)
+        slices = [eqn for eqn in jaxpr.eqns if eqn.primitive.name == "slice"]
+        copied = _copied(jaxpr)
+        assert sum([_view(eqn, copied) is None for eqn in slices]) == copies

@@ -20,6 +20,9 @@ if native is None:
 SIZES = (
     *((1, 1, 1), (3, 5, 7), (14, 256, 32), (15, 257, 33), (112, 512, 64), (113, 300, 31)),
     *((200, 70, 10), (10, 70, 500), (6, 600, 8), (64, 5000, 64), (0, 5, 3), (5, 0, 3), (5, 3, 0)),
+    # Vectors: around the sizes of vectors of a processor and of blocks.
+    *((1, 31, 1), (1, 8193, 1), (300, 5, 1), (257, 259, 1), (1, 5, 300), (1, 259, 257)),
+    *((2, 20_001, 1), (1, 20_001, 2), (5, 0, 1), (1, 0, 5), (0, 4, 1), (1, 4, 0), (1, 300_000, 1)),
 )
 
 
@@ -56,14 +59,30 @@ def test_products_are_as_exact_as_sums(
             assert (np.abs(result - exact) <= inner * np.finfo(dtype).eps * bound).all()
 
 
-def test_bits_do_not_depend_on_threads() -> None:
+@pytest.mark.parametrize("sizes", [(3, 4, 5), (2, 300, 1), (4, 1, 257), (0, 3, 2), (2, 15, 33)])
+def test_stacks(sizes: tuple[int, int, int], shared_by: None) -> None:
+    rows, inner, columns = sizes
     draw = np.random.default_rng(0)
-    x, y = (draw.normal(size=(500, 501)).astype(np.float32) for _ in range(2))
+    for count in (0, 1, 7):
+        x, y = draw.normal(size=(count, rows, inner)), draw.normal(size=(count, columns, inner))
+        result = native.product(x, y.swapaxes(1, 2))
+        each = [native.product(a, b.T) for a, b in zip(x, y, strict=True)]
+        np.testing.assert_array_equal(result, np.reshape(each, (count, rows, columns)))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((500, 501), (501, 502)), ((900, 901), (901, 1)), ((1, 901), (901, 900)),
+     ((1, 700_001), (700_001, 1)), ((9, 200, 100), (9, 100, 50))],
+)  # fmt: skip
+def test_bits_do_not_depend_on_threads(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    draw = np.random.default_rng(0)
+    x, y = (draw.normal(size=size).astype(np.float32) for size in (left, right))
     before, results = threads.num_threads(), []
     try:
         for count in (1, 2, 7):
             threads.set_num_threads(count)
-            results.append(native.product(x, y.T).tobytes())
+            results.append(native.product(x, y).tobytes())
     finally:
         threads.set_num_threads(before)
     assert len(set(results)) == 1
@@ -88,6 +107,24 @@ def test_eager_products_are_these() -> None:
     assert result.tobytes() == native.product(x, np.ascontiguousarray(y.T)).tobytes()
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "text"),
+    [((600, 601), (601,), "ij,j->i"), ((601,), (601, 600), "j,ji->i"), ((600, 601), (90, 601),
+     "ij,kj->ik"), ((300_001,), (300_001,), "i,i->"), ((2, 90, 80), (2, 80, 70), "bij,bjk->bik")],
+)  # fmt: skip
+def test_large_products_do_not_ask_the_blas(
+    left: tuple[int, ...], right: tuple[int, ...], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw, asked = np.random.default_rng(0), []
+    x, y = (draw.normal(size=size).astype(np.float32) for size in (left, right))
+    for name in ("dot", "matmul"):
+        monkeypatch.setattr(np, name, lambda *_, name=name: asked.append(name))
+    result = np.asarray(jnp.einsum(text, jnp.asarray(x), jnp.asarray(y)))
+    monkeypatch.undo()
+    assert not asked
+    np.testing.assert_allclose(result, np.einsum(text, x, y), rtol=1e-3, atol=1e-3)
+
+
 def test_arrays_that_do_not_fit_are_refused() -> None:
     x = np.ones((3, 4), np.float32)
     with pytest.raises(ValueError, match="do not fit"):
@@ -96,5 +133,7 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         native.product(x, x.T.astype(np.float64))
     with pytest.raises(TypeError, match="both float32 or float64"):
         native.product(x.astype(np.int32), x.T.astype(np.int32))
-    with pytest.raises(TypeError, match="two axes"):
+    with pytest.raises(ValueError, match="do not fit"):
+        native.product(np.stack([x, x]), np.stack([x.T]))
+    with pytest.raises(TypeError, match="two or three axes"):
         native.product(x[0], x)

@@ -144,6 +144,16 @@ REFUSED = [
 ]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float16", "uint8"])
+@pytest.mark.parametrize("size", [4095, 4096, 4097, 8193, 100_003, 2**24 - 1, 2**24 + 3])
+def test_iota_of_many_counts_each(dtype: str, size: int) -> None:
+    if size > 2**20 and dtype not in ("float32", "int32"):
+        size >>= 8
+    with np.errstate(over="ignore"):
+        expected = np.arange(size).astype(dtype)
+    np.testing.assert_array_equal(np.asarray(lax.iota(np.dtype(dtype), size)), expected)
+
+
 @pytest.mark.parametrize(("call", "error", "text"), REFUSED)
 def test_wrong_calls_are_refused(
     call: Callable[[], Any], error: type[Exception], text: str

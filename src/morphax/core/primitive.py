@@ -18,6 +18,7 @@ which `bind` applies in the current trace.  The rules, called with parameters as
                      alone, or `None`.  Optional: decides once what `evaluate` decides each time.
 `fused`              avals, params → the name of the compiled operation that gives the same bits, as
                      one step of a chain of operations (`engines/reference/fusion.py`), or `None`.
+`view`               the same, its result in the operand's memory; None where that is in pieces
 `moves`              Whether results consist of elements of operands, chosen by avals and params.
 `folds`              aval, params → ``"fold"``, ``"accumulate"`` or ``"accumulate_wide"`` (in twice
                      the precision), the name of the operation that combines elements, and the axes
@@ -165,6 +166,7 @@ class Primitive:
     jvp: Rule = undeclared("jvp")
     to_loops: Callable[..., Any] | None = None
     kernel: Callable[..., Callable[..., Any] | None] | None = None
+    view: Callable[..., Callable[..., Any] | None] | None = None
     fused: Callable[..., str | None] | None = None
     folds: Callable[..., tuple[str, str, Sequence[int]]] | None = None
     moves: ClassVar[bool] = False

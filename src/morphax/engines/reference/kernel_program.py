@@ -7,7 +7,7 @@ in which NumPy arrays go from hand to hand; only the result is wrapped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from types import CodeType
 from typing import Any
@@ -21,7 +21,7 @@ from ...core.values import host_value
 from ...util.host_memory import pooled
 from ...util.memo import memoize
 from .float_errors import ignore_float_errors, restore_float_errors
-from .fusion import Chain
+from .fusion import Chain, operation_of
 from .kernels import Collect, KernelCall, are_large, kernel_or_rule
 from .repeats import without_repeats
 from .small_programs import SmallProgram, parts_of
@@ -107,11 +107,12 @@ def _function(
     for var, result in constants.items():
         if var in needed:
             define(np.array(result), var)  # as kernels make them: keys are words
+    copied = _copied(jaxpr)
     lines = [f"def program({operands}):"]
     for item in parts_of(jaxpr.eqns, jaxpr.outvars, constants):
         equations, inputs, outputs = _parts(item)
         space[kernel := f"k{len(space)}"] = (
-            _kernel(item) if type(item) is Equation else item.kernel()
+            (_view(item, copied) or _kernel(item)) if type(item) is Equation else item.kernel()
         )
         call = f"{kernel}({', '.join([name_of(a) for a in inputs])})"
         if type(item) is Equation:
@@ -171,6 +172,29 @@ def _constants(jaxpr: Jaxpr) -> dict[Var, np.ndarray[Any, Any]]:
         result = np.asarray(results[0] if eqn.primitive.multiple_results else results)
         constants[first] = known[first] = result
     return constants
+
+
+def _copied(jaxpr: Jaxpr) -> set[Atom]:
+    """What may not lie in the memory of an operand.
+
+    Results, which would keep all of it, and what others read than operations that are rounded
+    exactly, wherever their operands lie, and of two operands or more, whose results are new.
+    """
+    read: set[Atom] = {a for a in jaxpr.outvars if type(a) is Var}
+    for eqn in jaxpr.eqns:
+        if len(eqn.invars) < 2 or operation_of(eqn) is None:
+            read.update([a for a in eqn.invars if type(a) is Var])
+    return read
+
+
+def _view(eqn: Equation, copied: Set[Atom]) -> Callable[..., Any] | None:
+    """A kernel whose result lies in its operand's memory, where that may be."""
+    if eqn.primitive.view is None or eqn.outvars[0] in copied:
+        return None
+    made: Callable[..., Any] | None = eqn.primitive.view(
+        *[a.aval for a in eqn.invars], **eqn.params
+    )
+    return made
 
 
 def _read(jaxpr: Jaxpr, constants: Mapping[Var, Any]) -> set[Atom]:

@@ -27,7 +27,6 @@ from ...core import (
 )
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
-from ...util.compiled import part
 from ...util.messages import message
 from ..ground.axes import integer_tuple
 from ..ground.axis_flows import contracted_axes
@@ -42,6 +41,7 @@ from .matrix_products import (
     checked_preference,
     contract,
     free_axes,
+    is_large,
     narrowed,
     product_dtype,
     stacked_product,
@@ -63,16 +63,6 @@ DotDimensionNumbers = tuple[
 _SUMMABLE = NUMBER | BOOLEAN
 # Of complex numbers it makes NaN where they are infinite (see `contraction.matrix_product`).
 _BY_BLAS = frozenset(map(np.dtype, (np.float32, np.float64)))
-_native: Any = part("products")
-# Products of elements, from which on the BLAS divides them among threads that wait for each other.
-_LARGE = 1 << 18
-
-
-def _is_large(x: Any, y: Any) -> bool:
-    """Whether threads of ours share a product of two matrices; of vectors none are woken."""
-    (rows, inner), columns = x.shape, y.shape[1]
-    enough = bool(rows * inner * columns > _LARGE and min(rows, columns) > 1)
-    return enough and _native is not None
 
 
 @final
@@ -135,10 +125,9 @@ class DotGeneral(Primitive):
         in_order = not batch and lhs == (x.ndim - 1,) and rhs == (0,) and x.ndim <= 2 >= y.ndim
         if not alike or x.dtype not in _BY_BLAS:
             return None
-        if in_order and x.ndim == y.ndim == 2 and _is_large(x, y):
-            product: Callable[..., Any] = _native.product
-            return product
-        return np.dot if in_order else stacked_product(x.shape, y.shape, dimension_numbers)
+        if in_order and not is_large(x.shape, y.shape, dimension_numbers):
+            return np.dot
+        return stacked_product(x.shape, y.shape, dimension_numbers)
 
     def lower(
         self,

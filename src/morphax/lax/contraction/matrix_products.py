@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...util.compiled import part
 from ...util.memo import memoize
 from ...util.messages import message
 from ..elementwise.convert import converted
@@ -22,6 +23,9 @@ _Axes = tuple[int, ...]
 _KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
 # A product of two integers of 16 bits has at most 32; a float64 sums 2²¹ of them exactly.
 _LONGEST_EXACT_SUM = 2**21
+_native: Any = part("products")
+# Products of elements, from which on the BLAS divides them among threads that wait for each other.
+_LARGE = 1 << 18
 
 
 @memoize
@@ -135,6 +139,13 @@ def matrix_product(x: Any, y: Any) -> Any:
     return product
 
 
+def is_large(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> bool:
+    """Whether threads of ours share each product of float matrices of operands of two shapes."""
+    (lhs, _), (batch, _) = numbers
+    stacked, shared = (math.prod([x[i] for i in axes]) for axes in (batch, lhs))
+    return _native is not None and math.prod(x) * math.prod(y) > _LARGE * shared * stacked**2
+
+
 def stacked_product(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> Callable[..., Any]:
     """The product of float operands of two shapes, by that of stacks of matrices (`contract`)."""
     (lhs, rhs), (lhs_batch, rhs_batch) = numbers
@@ -145,10 +156,11 @@ def stacked_product(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> Cal
         for shape, axes in ((x, lhs_batch), (x, lhs_free), (y, rhs_free), (x, lhs))
     )
     count, m, n, k = (math.prod(sizes) for sizes in (batch, rows, columns, terms))
-    shape, matmul = (*batch, *rows, *columns), np.matmul
+    shape = (*batch, *rows, *columns)
+    multiply = _native.product if is_large(x, y, numbers) else np.matmul
 
     def product(x: Any, y: Any) -> Any:
         matrices = x.transpose(left).reshape(count, m, k)
-        return matmul(matrices, y.transpose(right).reshape(count, k, n)).reshape(shape)
+        return multiply(matrices, y.transpose(right).reshape(count, k, n)).reshape(shape)
 
     return product

@@ -38,6 +38,7 @@ class PopulationCount(_CountOfBits):
     """How many bits of x are set."""
 
     name = "population_count"
+    compiled = True
     stablehlo = "stablehlo.popcnt"
 
     def evaluate(self, x: Any) -> Any:

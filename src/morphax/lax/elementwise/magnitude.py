@@ -86,6 +86,7 @@ class NextAfter(Elementwise):
 
     name = "nextafter"
     accepts = FLOATING
+    compiled = True
     stablehlo = "chlo.next_after"
     jvp = not_differentiable("the step to the next number depends on the dtype, not on the value")
     narrow_in_loops = "refused"

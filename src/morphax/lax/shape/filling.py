@@ -83,9 +83,11 @@ class Iota(Nullary):
         return like(shape=shape, dtype=dtype, sharding=sharding)
 
     def evaluate(self, *, dtype: Any, shape: Any, dimension: Any, sharding: Any) -> Any:
-        column = [-1 if i == dimension else 1 for i in range(len(shape))]
+        counted = _counted(shape[dimension], dtype)
+        if len(shape) == 1:
+            return counted
         out = np.empty(shape, dtype)
-        out[...] = np.arange(shape[dimension]).astype(dtype).reshape(column)
+        out[...] = counted.reshape([-1 if i == dimension else 1 for i in range(len(shape))])
         return out
 
     def lower(self, b: Builder, out: Any, *, dimension: Any, **_: Any) -> Value:
@@ -93,6 +95,26 @@ class Iota(Nullary):
 
     def to_loops(self, b: loops.Builder, out: Any, *, dimension: Any, **_: Any) -> loops.Value:
         return loops.joining.counted(b, out, dimension)
+
+
+# Dtypes in which the numbers below these bounds are exact, and so are sums of two of them.
+_EXACT_BELOW = {np.dtype(np.float32): 1 << 24, np.dtype(np.int32): 1 << 31}
+_FIRST = 1 << 12
+
+
+def _counted(size: int, dtype: Any) -> np.ndarray[Any, Any]:
+    """0, 1, 2, …: what is there again, with its length added, while it fits."""
+    if size > _EXACT_BELOW.get(dtype, 0):
+        counted: np.ndarray[Any, Any] = np.arange(size).astype(dtype)
+        return counted
+    out = np.empty(size, dtype)
+    done = min(size, _FIRST)
+    out[:done] = np.arange(done)
+    while done < size:
+        end = min(2 * done, size)
+        np.add(out[: end - done], dtype.type(done), out=out[done:end])
+        done = end
+    return out
 
 
 @final

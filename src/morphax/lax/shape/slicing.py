@@ -85,6 +85,15 @@ class Slice(Primitive):
         chosen = tuple(map(builtins.slice, start_indices, limit_indices, steps))
         return lambda v: v[chosen].copy()
 
+    def view(
+        self, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any
+    ) -> Callable[..., Any] | None:
+        # What is whole along all axes but the first lies in a row.
+        if any(start_indices[1:]) or limit_indices[1:] != x.shape[1:] or set(strides or ()) - {1}:
+            return None
+        chosen = builtins.slice(*start_indices[:1], *limit_indices[:1]) if x.ndim else ...
+        return lambda v: v[chosen]
+
     def lower(
         self,
         b: Builder,

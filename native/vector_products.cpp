@@ -1,0 +1,149 @@
+// Products of matrices and vectors, and of vectors, in eager mode.
+//
+// Each element of a matrix is read once, so memory is the limit, and it is read in the order in
+// which it lies: along rows, as sums of products; or along columns, as a sum of multiples of them.
+// Sums are those of blocks, in order, whose places depend on the sizes alone, so the bits do not
+// depend on threads.
+#include "vector_products.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "kernels.h"
+#include "workers.h"
+
+namespace morphax::products {
+
+namespace {
+
+// Products that are added up before their sum is added to those before.
+constexpr std::int64_t kTerms = 8192;
+constexpr std::int64_t kColumns = 256;
+// Elements of a result whose sums stay in the cache while columns go by.
+constexpr std::int64_t kRows = 256;
+
+template <typename T>
+[[gnu::always_inline]] inline T sum_of_products(const T* a, const T* b, std::int64_t count) {
+  typedef T Vector __attribute__((vector_size(32)));
+  constexpr std::int64_t kLanes = 32 / sizeof(T), kSums = 4;
+  Vector sums[kSums] = {};
+  std::int64_t i = 0;
+  for (; i + kSums * kLanes <= count; i += kSums * kLanes) {
+#pragma GCC unroll 4
+    for (std::int64_t j = 0; j < kSums; ++j) {
+      Vector x, y;
+      std::memcpy(&x, a + i + j * kLanes, sizeof(x));
+      std::memcpy(&y, b + i + j * kLanes, sizeof(y));
+      sums[j] += x * y;
+    }
+  }
+  const Vector all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  T sum = 0;
+  for (std::int64_t j = 0; j < kLanes; ++j) sum += all[j];
+  for (; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// Adds four columns, each times a number, to a vector.
+template <typename T>
+[[gnu::always_inline]] inline void add_columns(const T* a, std::int64_t across, const T* x,
+                                               std::int64_t rows, T* sums) {
+  const T *b = a + across, *c = b + across, *d = c + across;
+  const T first = x[0], second = x[1], third = x[2], fourth = x[3];
+  for (std::int64_t i = 0; i < rows; ++i)
+    sums[i] += (a[i] * first + b[i] * second) + (c[i] * third + d[i] * fourth);
+}
+
+// Functions one by one: compilers make several versions of plain functions only.
+MORPHAX_VECTORIZED
+float along_row(const float* a, const float* b, std::int64_t count) {
+  return sum_of_products(a, b, count);
+}
+MORPHAX_VECTORIZED
+double along_row(const double* a, const double* b, std::int64_t count) {
+  return sum_of_products(a, b, count);
+}
+MORPHAX_VECTORIZED
+void add_four(const float* a, std::int64_t across, const float* x, std::int64_t rows, float* sums) {
+  add_columns(a, across, x, rows, sums);
+}
+MORPHAX_VECTORIZED
+void add_four(const double* a, std::int64_t across, const double* x, std::int64_t rows,
+              double* sums) {
+  add_columns(a, across, x, rows, sums);
+}
+
+// Rows in one piece each; long ones by blocks, which threads share.
+template <typename T>
+void by_rows(const Matrix<T>& a, const T* x, T* out) {
+  const std::int64_t blocks = std::max<std::int64_t>(1, (a.columns + kTerms - 1) / kTerms);
+  std::vector<T> sums(static_cast<std::size_t>(a.rows * blocks));
+  in_pieces(a.rows * blocks, a.rows * a.columns, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t piece = first; piece < last; ++piece) {
+      const std::int64_t row = piece / blocks, begin = piece % blocks * kTerms;
+      const std::int64_t count = std::min(kTerms, a.columns - begin);
+      sums[static_cast<std::size_t>(piece)] =
+          along_row(a.first + row * a.down + begin, x + begin, count);
+    }
+  });
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    const T* of_row = sums.data() + row * blocks;
+    out[row] = of_row[0];
+    for (std::int64_t i = 1; i < blocks; ++i) out[row] += of_row[i];
+  }
+}
+
+template <typename T>
+void by_columns(const Matrix<T>& a, const T* x, T* out) {
+  std::fill_n(out, a.rows, T{0});
+  const std::int64_t pieces = (a.rows + kRows - 1) / kRows;
+  in_pieces(pieces, a.rows * a.columns, [&](std::int64_t first, std::int64_t last) {
+    T sums[kRows];
+    for (std::int64_t piece = first; piece < last; ++piece) {
+      const std::int64_t top = piece * kRows, rows = std::min(kRows, a.rows - top);
+      for (std::int64_t begin = 0; begin < a.columns; begin += kColumns) {
+        const std::int64_t end = std::min(begin + kColumns, a.columns);
+        std::fill_n(sums, rows, T{0});
+        std::int64_t k = begin;
+        for (; k + 4 <= end; k += 4)
+          add_four(a.first + top + k * a.across, a.across, x + k, rows, sums);
+        for (; k < end; ++k) {
+          const T* column = a.first + top + k * a.across;
+          for (std::int64_t i = 0; i < rows; ++i) sums[i] += column[i] * x[k];
+        }
+        for (std::int64_t i = 0; i < rows; ++i) out[top + i] += sums[i];
+      }
+    }
+  });
+}
+
+template <typename T>
+void multiply(const Matrix<T>& a, const T* x, std::int64_t step, T* out) {
+  std::vector<T> in_row;
+  if (step != 1) {
+    in_row.resize(static_cast<std::size_t>(a.columns));
+    for (std::int64_t i = 0; i < a.columns; ++i) in_row[static_cast<std::size_t>(i)] = x[i * step];
+    x = in_row.data();
+  }
+  if (a.across == 1 || a.columns == 1) return by_rows(a, x, out);
+  if (a.down == 1 || a.rows == 1) return by_columns(a, x, out);
+  std::vector<T> copy(static_cast<std::size_t>(a.rows * a.columns));
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    for (std::int64_t k = 0; k < a.columns; ++k)
+      copy[static_cast<std::size_t>(i * a.columns + k)] = a.first[i * a.down + k * a.across];
+  }
+  by_rows(Matrix<T>{copy.data(), a.rows, a.columns, a.columns, 1}, x, out);
+}
+
+}  // namespace
+
+void multiply_vector(const Matrix<float>& a, const float* x, std::int64_t step, float* out) {
+  multiply(a, x, step, out);
+}
+
+void multiply_vector(const Matrix<double>& a, const double* x, std::int64_t step, double* out) {
+  multiply(a, x, step, out);
+}
+
+}  // namespace morphax::products

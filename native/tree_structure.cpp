@@ -94,17 +94,44 @@ namespace {
 
 PyObject* data_key = nullptr;  // see `install_data_key`
 
-bool same_data(PyObject* left, PyObject* right) {
-  const nb::object a = nb::borrow(core.data(left)), b = nb::borrow(core.data(right));
-  if (a.is(b)) return true;
-  nb::object key = keys::key_of(a.ptr()), other = keys::key_of(b.ptr());
+constexpr int kDeepest = 64;
+
+bool same_values(PyObject* a, PyObject* b, int depth);
+
+// Of data that are dictionaries made anew at each call: what `data_key` of them would say.
+bool same_entries(PyObject* a, PyObject* b, int depth) {
+  if (PyDict_GET_SIZE(a) != PyDict_GET_SIZE(b)) return false;
+  PyObject *name, *value, *other_name, *other;
+  Py_ssize_t here = 0, there = 0;
+  while (PyDict_Next(a, &here, &name, &value)) {
+    if (!PyDict_Next(b, &there, &other_name, &other)) return false;
+    // To compare may run code that changes the dictionaries.
+    const nb::object held[] = {nb::borrow(name), nb::borrow(value), nb::borrow(other_name),
+                               nb::borrow(other)};
+    if (!same_values(held[0].ptr(), held[2].ptr(), depth)) return false;
+    if (!same_values(held[1].ptr(), held[3].ptr(), depth)) return false;
+  }
+  return true;
+}
+
+bool same_values(PyObject* a, PyObject* b, int depth) {
+  if (a == b) return true;
+  if (depth < kDeepest && PyDict_CheckExact(a) && PyDict_CheckExact(b)) {
+    return same_entries(a, b, depth + 1);
+  }
+  nb::object key = keys::key_of(a), other = keys::key_of(b);
   if (!key.is_valid() || !other.is_valid()) {
-    key = call(data_key, a);
-    other = call(data_key, b);
+    key = call(data_key, nb::borrow(a));
+    other = call(data_key, nb::borrow(b));
   }
   const int equal = PyObject_RichCompareBool(key.ptr(), other.ptr(), Py_EQ);
   check_status(equal);
   return equal != 0;
+}
+
+bool same_data(PyObject* left, PyObject* right) {
+  const nb::object a = nb::borrow(core.data(left)), b = nb::borrow(core.data(right));
+  return same_values(a.ptr(), b.ptr(), 0);
 }
 
 // Whether two structures have the same form, and `same_nodes` holds for each two of their nodes.

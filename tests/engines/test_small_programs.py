@@ -35,6 +35,7 @@ _OF_FLOATS: list[Operation] = [
     lambda draw, x: lax.sub(x, lax.full_like(x, 0.5)),
     lambda draw, x: lax.exp(lax.neg(lax.abs(x))),
     lambda draw, x: lax.tanh(x),
+    lambda draw, x: lax.erfc(x),
     lambda draw, x: lax.max(x, lax.rev(x, (0,))),
     lambda draw, x: lax.rem(x, lax.full_like(x, 0.75)),
     lambda draw, x: lax.clamp(-1.0, x, 1.0),
@@ -163,6 +164,12 @@ def test_moves_of_moves_are_one() -> None:
     )
     assert type(program) is SmallProgram
     assert len(program.equations) == 3
+
+
+def test_functions_of_scipy_are_steps() -> None:
+    """Their ufuncs have inner loops of float32, as NumPy's have."""
+    (program,) = _program_of(lambda x: lax.exp(lax.erfc(lax.mul(x, x))), _ones(8))
+    assert isinstance(program, SmallProgram)
 
 
 def test_results_are_new_memory() -> None:

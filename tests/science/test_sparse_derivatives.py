@@ -51,6 +51,7 @@ def check_derivatives(f: Callable[..., Any], x: Any, *, reverse: bool) -> None:
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("most_equations", [0, 5000], ids=["whole loops", "steps"])
 def test_random_programs(seed: int, most_equations: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    jax.clear_caches()
     monkeypatch.setattr(loops, "_MOST_EQUATIONS", most_equations)
     names, f, x = random_program(2 * seed + bool(most_equations))
     check_derivatives(f, jnp.asarray(x), reverse=FORWARD_ONLY.isdisjoint(names))

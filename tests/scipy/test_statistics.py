@@ -11,7 +11,9 @@ from scipy import stats as reference
 import morphax as jax
 import morphax.numpy as jnp
 from morphax.errors import ShapeError
+from morphax.lax.ground.formulas import HostNotation
 from morphax.scipy import stats
+from morphax.scipy.stats._poisson_entropy import poisson_entropy_p, poisson_entropy_slope_p
 from morphax.test_util import check_grads
 
 ALPHA = np.array([1.0, 2.0, 3.0])
@@ -185,3 +187,26 @@ def test_densities_that_cannot_be_estimated() -> None:
     for refused in (plane.set_bandwidth, lambda: plane.integrate_box(0, 1)):
         with pytest.raises(NotImplementedError):
             refused()
+
+
+def test_rows_without_values_have_no_ranks() -> None:
+    for shape, axis in (((0, 3), 0), ((3, 0), 1), ((2, 0, 3), 1)):
+        assert stats.rankdata(np.zeros(shape), axis=axis).shape == shape
+
+
+@pytest.mark.parametrize("sloped", [False, True])
+def test_few_entropies_are_those_of_the_sum_term_by_term(sloped: bool) -> None:
+    """All terms at once, for float32 in eager mode, against the formula of programs."""
+    rng = np.random.default_rng(0)
+    means = np.concatenate(
+        [10 ** rng.uniform(-30, 3, 300), rng.uniform(0, 1000, 300), np.arange(1, 1000, 7)]
+    )
+    means = means[means < 1000]
+    primitive = poisson_entropy_slope_p if sloped else poisson_entropy_p
+    for part in np.array_split(means, 40):
+        truth = type(primitive).formula(HostNotation(), part)
+        np.testing.assert_allclose(type(primitive).of_narrow(part), truth, rtol=1e-9, atol=1e-15)
+    special = np.array([0.0, -0.0, -1.0, np.nan, np.inf, 1000.0, 1e-45], np.float32)
+    for x in special:
+        truth = np.float32(type(primitive).formula(HostNotation(), np.float64(x)))
+        np.testing.assert_array_equal(primitive.evaluate(np.array([x])), [truth])

@@ -119,6 +119,9 @@ class Config:
     structural_identity: bool = option(
         True, "Recognise functions made anew, such as lambdas in a loop, by all that they read."
     )
+    remember_sparsity: bool = option(
+        True, "Find the pattern of a sparse derivative once for programs that are the same."
+    )
 
     # Finding mistakes.
     debug_nans: bool = option(False, "Raise FloatingPointError where a result is NaN.")

@@ -24,6 +24,7 @@ which `bind` applies in the current trace.  The rules, called with parameters as
                      the precision), the name of the operation that combines elements, and the axes
                      along which; for programs on few numbers.
 `composed`           operands, params → the result by other primitives, to the bit: for replays.
+`program_in_place`   avals, params → the program that engines of loops write in its place.
 `execute`            Arrays → Array(s), if eager mode should not use `evaluate` (programs, say).
 `lower`              StableHLO: a builder, the result's aval(s), operand values → result value(s).
 `to_loops`           The same for loop programs (`engines.loops`).  Optional: for C code.
@@ -171,6 +172,7 @@ class Primitive:
     folds: Callable[..., tuple[str, str, Sequence[int]]] | None = None
     moves: ClassVar[bool] = False
     composed: Callable[..., Any] | None = None
+    program_in_place: Callable[..., Any] | None = None
     execute: Callable[..., Any] | None = None
     interpret: Callable[..., Any] | None = None
     axis_flow: Callable[..., AxisFlow] | None = None

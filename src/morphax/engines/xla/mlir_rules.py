@@ -110,10 +110,11 @@ class LoweringRules:
 
 
 def program_in_place_of(eqn: Equation, platform: str) -> Jaxpr | None:
-    """The program of a user's lowering rule for an equation, `None` if there is no such."""
+    """The program of the primitive or of a user's lowering rule, `None` if there is no such."""
     rules = vars(eqn.primitive).get("lower")
     if not isinstance(rules, LoweringRules):
-        return None
+        made = eqn.primitive.program_in_place
+        return None if made is None else made(*[a.aval for a in eqn.invars], **eqn.params)
     outs: Any = [v.aval for v in eqn.outvars]
     if not eqn.primitive.multiple_results:
         (outs,) = outs

@@ -72,6 +72,9 @@ class SparseOperation(Primitive):
         results = b.inline(_program(self, avals, tuple(params.items())), *operands)
         return results if self.multiple_results else results[0]
 
+    def program_in_place(self, *avals: AbstractValue, **params: Param) -> Jaxpr:
+        return _program(self, avals, tuple(params.items()))
+
     def jvp(
         self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param
     ) -> tuple[Any, Any]:

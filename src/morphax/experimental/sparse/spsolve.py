@@ -31,6 +31,7 @@ from ...core import (
     is_undefined_primal,
     is_zero,
 )
+from ...engines.reference.eager import as_array
 from ...lax.ground.families import sum_of_tangents
 from ...lax.ground.linear_structure import moved_axis
 from ...util.messages import message
@@ -57,6 +58,11 @@ class SparseSolve(MatrixOperation):
         b = aval_of(operands[3])
         solve = partial(_solved, order=_ORDERS[reorder])
         return pure_callback(solve, ShapeDtypeStruct(b.shape, b.dtype), *operands)
+
+    def execute(self, *operands: Operand, reorder: Any, **_: Param) -> Any:
+        """The solver itself: eager numbers are with the host already."""
+        given = [as_array(x).to_host() for x in operands]
+        return as_array(_solved(*given, order=_ORDERS[reorder]))
 
     def jvp(
         self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param

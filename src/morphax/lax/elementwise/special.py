@@ -7,6 +7,7 @@ corrects what XLA defines otherwise at poles, infinities and −0.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Final, final
 
 import numpy as np
@@ -15,6 +16,7 @@ from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import ComputedWide, compare
 from ..ground.kinds import FLOATING
+from ..ground.narrow import COMPUTED_IN
 from .arithmetic import mul, neg
 from .exponential import exp
 from .inverse_erf import inverse_erf
@@ -93,6 +95,14 @@ class Erfc(SpecialFunction):
     name = "erfc"
     numpy = _erfc
     stablehlo = "chlo.erfc"
+
+    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        """SciPy's function itself: chains and small programs call its inner loop."""
+        if avals[0].dtype in COMPUTED_IN:
+            return None
+        from scipy import special
+
+        return special.erfc
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, mul(-_SLOPE_OF_ERF, exp(neg(square(x)))))

@@ -113,10 +113,14 @@ class Cumulative(Primitive):
         if runs_along_rows(self.monoid.name, x, axis):
             return along_rows(self.monoid.name, x.shape[axis], reverse=reverse)
         dtype, accumulate = x.dtype, self.monoid.ufunc.accumulate
-        is_plain = self.monoid.winning_zero is None and self.carry_dtype(dtype) == dtype
-        if reverse or not (x.size and is_plain) or dtype in COMPUTED_IN:
+        has_one_zero = self.monoid.winning_zero is None or dtype.kind in "biu"
+        is_plain = has_one_zero and self.carry_dtype(dtype) == dtype
+        if not (x.size and is_plain) or dtype in COMPUTED_IN:
             return None
-        return lambda v: np.ascontiguousarray(accumulate(v, axis, dtype))
+        if not reverse:
+            return lambda v: np.ascontiguousarray(accumulate(v, axis, dtype))
+        back = (*[slice(None)] * axis, slice(None, None, -1))
+        return lambda v: np.ascontiguousarray(accumulate(v[back], axis, dtype)[back])
 
     def folds(self, x: Any, *, axis: int, reverse: bool) -> tuple[str, str, Sequence[int]]:
         if reverse:

@@ -2,57 +2,107 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import dtypes
 from ... import numpy as jnp
-from ...core import Operand, Tracer
+from ...core import Operand, ShapedArray, Tracer
 from ...util.messages import message
 from .colouring import Reading
 from .patterns import Integers
 from .products import Products
 
+Shape = tuple[int, ...]
 
-class Block(NamedTuple):
-    """The entries of one leaf of the result and one leaf of x, row by row.
+
+class Places(NamedTuple):
+    """Where the entries of one leaf of the result and one leaf of x stand, row by row.
 
     Args:
         out, input: the numbers of the two leaves.
-        rows, columns: where the entries stand in this block.
-        data: the entries.
+        rows, columns: where the entries stand in this block, each of whose leaves is a vector.
+        indices: where they stand in the array, by its axes.
+        from_rows, from_colours: where each is read in the products.
     """
 
     out: int
     input: int
     rows: Integers
     columns: Integers
+    indices: NDArray[np.int32]
+    from_rows: Integers
+    from_colours: Integers
+
+
+class Block(NamedTuple):
+    """The entries of one leaf of the result and one leaf of x.
+
+    Args:
+        places: where they stand.
+        data: the entries.
+    """
+
+    places: Places
     data: Operand
 
 
-def blocks_of(products: Products, reading: Reading) -> list[Block]:
-    """All blocks of J, also those without entries."""
+def blocks_of(products: Products, way: str) -> list[Block]:
+    """All blocks of J, also those without entries; `way` names a reading of the dependence."""
+    dependence = products.dependence
+    reading: Reading = getattr(dependence, way)
+    outs, inputs = products.rows_and_columns
+    every = dependence.laid_out(
+        (way, products.transposed),
+        lambda: _places(reading, products.transposed, _shapes(outs), _shapes(inputs)),
+    )
+    values = products.of_colours(reading) if reading.num_colours else []
+    ends = [p.input if products.transposed else p.out for p in every]
+    return [
+        Block(p, _read(values, p.from_rows, p.from_colours, products.results[end].dtype))
+        for p, end in zip(every, ends, strict=True)
+    ]
+
+
+def _shapes(avals: Sequence[ShapedArray]) -> list[Shape]:
+    return [aval.shape for aval in avals]
+
+
+def _places(
+    reading: Reading, transposed: bool, outs: Sequence[Shape], inputs: Sequence[Shape]
+) -> list[Places]:
+    """The entries of each block, those of J row by row."""
     rows, columns = reading.rows, reading.columns
-    if products.transposed:
+    if transposed:
         rows, columns = columns, rows
     order = np.lexsort((columns, rows))
     rows, columns = rows[order], columns[order]
-    sources = reading.from_rows[order], reading.from_colours[order]
-    values = products.of_colours(reading) if reading.num_colours else []
-    outs, inputs = products.rows_and_columns
+    from_rows, from_colours = reading.from_rows[order], reading.from_colours[order]
     tops, lefts = _starts(outs), _starts(inputs)
-    blocks = []
-    for i in range(len(outs)):
+    places = []
+    for i, j in np.ndindex(len(outs), len(inputs)):
         band = slice(*np.searchsorted(rows, (tops[i], tops[i + 1])))
-        for j in range(len(inputs)):
-            inside = (columns[band] >= lefts[j]) & (columns[band] < lefts[j + 1])
-            chosen = np.flatnonzero(inside) + band.start
-            dtype = products.results[j if products.transposed else i].dtype
-            data = _read(values, sources[0][chosen], sources[1][chosen], dtype)
-            blocks.append(Block(i, j, rows[chosen] - tops[i], columns[chosen] - lefts[j], data))
-    return blocks
+        inside = (columns[band] >= lefts[j]) & (columns[band] < lefts[j + 1])
+        chosen = np.flatnonzero(inside) + band.start
+        own = rows[chosen] - tops[i], columns[chosen] - lefts[j]
+        indices = _indices(own, (outs[i], inputs[j]))
+        places.append(Places(i, j, *own, indices, from_rows[chosen], from_colours[chosen]))
+    return places
+
+
+def _indices(numbers: tuple[Integers, Integers], shapes: tuple[Shape, Shape]) -> NDArray[np.int32]:
+    """The coordinates of entries along the axes of two arrays."""
+    axes = [
+        axis
+        for x, shape in zip(numbers, shapes, strict=True)
+        for axis in (np.unravel_index(x, shape) if shape else ())
+    ]
+    stacked = np.stack(axes, -1) if axes else np.zeros((numbers[0].size, 0))
+    return stacked.astype(np.int32)
 
 
 def _read(values: Sequence[Any], rows: Integers, colours: Integers, dtype: Any) -> Any:
@@ -82,9 +132,10 @@ def verified(where: str, products: Products, blocks: Sequence[Block]) -> list[Bl
         flat = jnp.reshape(expected, -1)
         total = scale = jnp.zeros_like(flat)
         for b in blocks:
-            target, other = (b.input, b.out) if products.transposed else (b.out, b.input)
+            at = b.places
+            target, other = (at.input, at.out) if products.transposed else (at.out, at.input)
             if target == leaf:
-                rows, columns = (b.columns, b.rows) if products.transposed else (b.rows, b.columns)
+                rows, columns = (at.rows, at.columns)[:: -1 if products.transposed else 1]
                 terms = (b.data * jnp.reshape(vector[other], -1)[columns]).astype(flat.dtype)
                 total, scale = total.at[rows].add(terms), scale.at[rows].add(jnp.abs(terms))
         tolerance = float(dtypes.finfo(flat.dtype).eps) ** 0.5
@@ -109,5 +160,5 @@ def verified(where: str, products: Products, blocks: Sequence[Block]) -> list[Bl
     return list(blocks)
 
 
-def _starts(avals: Sequence[Any]) -> Integers:
-    return np.cumsum([0, *[aval.size for aval in avals]])
+def _starts(shapes: Sequence[Shape]) -> Integers:
+    return np.cumsum([0, *[math.prod(shape) for shape in shapes]])

@@ -3,13 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Atom, Equation
 from .patterns import Pattern, nothing
+
+Numbers = NDArray[Any]
+
+
+@final
+class Known:
+    """A value that follows from constants.
+
+    Which of the program's constants decided on a pattern has to be known where patterns are
+    remembered.  So the value itself is had from `read` alone, which notes those it follows from;
+    its dtype is part of the program.
+
+    Args:
+        value: the value.
+        sources: the numbers of the constants that it follows from.
+        noted: where the numbers of constants are noted that have been read.
+    """
+
+    __slots__ = ("_noted", "_sources", "_value")
+
+    def __init__(
+        self, value: Numbers, sources: frozenset[int] = frozenset(), noted: set[int] | None = None
+    ) -> None:
+        self._value = value
+        self._sources = sources
+        self._noted = set() if noted is None else noted
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._value.dtype
+
+    def read(self) -> Numbers:
+        """The value: from now on, what is found depends on its constants."""
+        self._noted |= self._sources
+        return self._value
+
+    @staticmethod
+    def computed(function: Callable[..., Sequence[Any]], operands: Sequence[Known]) -> list[Known]:
+        """The results of a function, which follow from what its operands follow from."""
+        sources = frozenset().union(*[x._sources for x in operands])
+        noted = next((x._noted for x in operands if x._sources), None)
+        results = function(*[x._value for x in operands])
+        return [Known(np.asarray(value), sources, noted) for value in results]
 
 
 class Flow(NamedTuple):
@@ -20,7 +64,7 @@ class Flow(NamedTuple):
         pattern: which inputs its elements depend on; `None` if on none.
     """
 
-    known: NDArray[Any] | None = None
+    known: Known | None = None
     pattern: Pattern | None = None
 
 

@@ -24,8 +24,6 @@ from ...transforms.flattening import FlatFunction, function_label
 from ...transforms.gradients import check_inputs, grad
 from ...util.messages import message
 from .blocks import Block, blocks_of, verified
-from .colouring import Reading, column_reading, symmetric_reading
-from .patterns import Integers, Pattern, union
 from .products import Products, forward_products, primitives_in, reverse_products
 
 
@@ -81,17 +79,14 @@ def sparse_jacobian(
         mode = "reverse"
     if mode == "reverse":
         products = reverse_products(flat, leaves, results)
-        reading = column_reading(products.pattern)
-        return _compressed("sparse_jacobian", products, reading, flat, x, check)
+        return _compressed("sparse_jacobian", products, "by_columns", flat, x, check)
     products = forward_products(flat, leaves)
-    reading = column_reading(products.pattern)
     is_reversible = primitives_in(program) <= _REVERSIBLE
     if mode is None and is_reversible and _is_of_one_dtype([*products.vectors, *results]):
-        rows = column_reading(products.pattern.T.tocsr())
-        if rows.num_colours < reading.num_colours:
+        dependence = products.dependence
+        if dependence.by_rows.num_colours < dependence.by_columns.num_colours:
             products = reverse_products(flat, leaves, results)
-            reading = column_reading(products.pattern)
-    return _compressed("sparse_jacobian", products, reading, flat, x, check)
+    return _compressed("sparse_jacobian", products, "by_columns", flat, x, check)
 
 
 @frames_hidden
@@ -138,20 +133,19 @@ def sparse_hessian(
     check_inputs("sparse_hessian", f, of_value.in_tree, leaves, np.floating)
     _, flat = prepare("sparse_hessian", grad(f), (x,), False)
     products = forward_products(flat, leaves)
-    reading = column_reading(products.pattern)
+    dependence, reading = products.dependence, "by_columns"
     if symmetric is not False and _is_of_one_dtype(products.vectors):
-        other = symmetric_reading(_symmetrized(products.pattern))
-        if other.num_colours < reading.num_colours:
+        if dependence.by_mirror_images.num_colours < dependence.by_columns.num_colours:
             program = stage_open(of_value, [aval_of(leaf) for leaf in leaves])
             if symmetric or _has_true_derivatives(program):
-                reading = other
+                reading = "by_mirror_images"
     return _compressed("sparse_hessian", products, reading, flat, x, check)
 
 
 def _compressed(
     where: str,
     products: Products,
-    reading: Reading,
+    reading: str,
     flat: FlatFunction,
     x: Any,
     check: bool,
@@ -161,29 +155,21 @@ def _compressed(
     if check:
         blocks = verified(where, products, blocks)
     outs, inputs = products.rows_and_columns
-    arrays = iter([_sparse(b, outs[b.out].shape, inputs[b.input].shape) for b in blocks])
+    arrays = iter(
+        [_sparse(b, (*outs[b.places.out].shape, *inputs[b.places.input].shape)) for b in blocks]
+    )
     structure = tree.structure(x)
     rows = [structure.unflatten([next(arrays) for _ in inputs]) for _ in outs]
     return flat.out_tree.unflatten(rows)
 
 
-def _sparse(block: Block, out: Sequence[int], given: Sequence[int]) -> BCOO:
-    places = [*_coordinates(block.rows, out), *_coordinates(block.columns, given)]
-    indices = np.stack(places, -1) if places else np.zeros((block.rows.size, 0))
+def _sparse(block: Block, shape: tuple[int, ...]) -> BCOO:
     return BCOO(
-        (block.data, jnp.asarray(indices.astype(np.int32))),
-        shape=(*out, *given),
+        (block.data, jnp.asarray(block.places.indices)),
+        shape=shape,
         indices_sorted=True,
         unique_indices=True,
     )
-
-
-def _coordinates(numbers: Integers, shape: Sequence[int]) -> Sequence[Any]:
-    return np.unravel_index(numbers, tuple(shape)) if shape else ()
-
-
-def _symmetrized(pattern: Pattern) -> Pattern:
-    return union([pattern, pattern.T.tocsr()])
 
 
 def _is_of_one_dtype(avals: Sequence[ShapedArray]) -> bool:

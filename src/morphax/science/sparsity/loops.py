@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ...core import Equation, Jaxpr, jaxprs_in_params
-from .flow import Flow, active_patterns, filled, size_of, sizes_of_results
+from .flow import Flow, Known, active_patterns, filled, size_of, sizes_of_results
 from .patterns import (
     Pattern,
     chosen_rows,
@@ -55,7 +55,8 @@ def read_cond(reader: ProgramReader, eqn: Equation, operands: Sequence[Flow]) ->
     if index.pattern is not None:
         return all_results(eqn, operands)
     if index.known is not None:
-        return reader.read(branches[min(max(int(index.known), 0), len(branches) - 1)], rest)
+        taken_one = min(max(int(index.known.read()), 0), len(branches) - 1)
+        return reader.read(branches[taken_one], rest)
     taken = [reader.read(branch, rest) for branch in branches]
     rows = [active_patterns(column) for column in zip(*taken, strict=True)]
     return [Flow(pattern=union(row)) if row else Flow() for row in rows]
@@ -121,14 +122,16 @@ def _by_steps(
 def _slice(x: Flow, i: int, size: int) -> Flow:
     if x.pattern is not None:
         return Flow(pattern=x.pattern[i * size : (i + 1) * size])
-    return Flow(None if x.known is None else x.known[i])
+    return Flow(x.known and Known.computed(lambda value: [value[i]], [x.known])[0])
 
 
 def _stack(column: Sequence[Flow], size: int, inputs: int) -> Flow:
     if active_patterns(column):
         return Flow(pattern=stacked([filled(flow, size, inputs) for flow in column]))
     known = [flow.known for flow in column if flow.known is not None]
-    return Flow(np.stack(known) if known and len(known) == len(column) else None)
+    if not known or len(known) < len(column):
+        return Flow()
+    return Flow(*Known.computed(lambda *values: [np.stack(values)], known))
 
 
 def _as_a_whole(reader: ProgramReader, step: Jaxpr, parts: Parts, length: int) -> list[Flow]:

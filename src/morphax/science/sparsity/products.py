@@ -18,8 +18,7 @@ from ...lax.elementwise.convert import convert
 from ...transforms.derivatives import jvp, vjp
 from ...transforms.vmap import vmap
 from .colouring import Reading
-from .patterns import Pattern
-from .programs import pattern_of
+from .remembered import Dependence, dependence_of
 
 Leaves = Sequence[Any]
 Function = Callable[..., Sequence[Any]]
@@ -34,19 +33,19 @@ class Products:
         program: the point, then a vector → the product, all of them as leaves.
         point: where the derivative is taken.
         transposed: whether it is Jᵀ that is multiplied.
-        pattern: which elements of a product may depend on which of the vector.
+        dependence: which elements of a product may depend on which of the vector.
     """
 
     program: Jaxpr
     point: Leaves
     transposed: bool
-    pattern: Pattern
+    dependence: Dependence
 
     @classmethod
     def of(cls, program: Jaxpr, point: Leaves, *, transposed: bool) -> Products:
-        """With the pattern of the program."""
+        """With what the program shows of dependence."""
         active = [i >= len(point) for i in range(len(program.invars))]
-        return cls(program, point, transposed, pattern_of(program, active))
+        return cls(program, point, transposed, dependence_of(program, active))
 
     @property
     def vectors(self) -> Sequence[ShapedArray]:

@@ -8,7 +8,8 @@ that has been rounded here decides on a pattern.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, final
 
 import numpy as np
@@ -27,7 +28,7 @@ from ...control.loops.while_primitive import while_p
 from ...core import AbstractRef, Atom, Equation, Jaxpr, Literal, Primitive, without_references
 from ...lax.ground.families import Elementwise
 from ...util.messages import message
-from .flow import Flow, active_patterns, filled, size_of, sizes_of_results
+from .flow import Flow, Known, Numbers, active_patterns, filled, size_of, sizes_of_results
 from .loops import read_cond, read_scan, read_while
 from .patterns import Pattern, identity, nothing, stacked
 from .rules import all_on_all, rule_of
@@ -44,17 +45,63 @@ def pattern_of(jaxpr: Jaxpr, active: Sequence[bool]) -> Pattern:
         TypeError: if the program reads or writes references that are not its own.
         ValueError: if the pattern is too large to hold.
     """
+    program = checked(jaxpr)
+    return pattern_from(program, active, known_constants(program))
+
+
+def checked(jaxpr: Jaxpr) -> Jaxpr:
+    """The program without references of its own.
+
+    Raises:
+        TypeError: if it has others.
+    """
     _check_no_references(jaxpr)
-    sizes = [a.size if on else 0 for a, on in zip(jaxpr.in_avals, active, strict=True)]
+    return without_references(jaxpr)
+
+
+def pattern_from(
+    program: Jaxpr, active: Sequence[bool], constants: Mapping[Atom, Known | None]
+) -> Pattern:
+    """The pattern of a program without references, given all its constants and literals."""
+    sizes = [a.size if on else 0 for a, on in zip(program.in_avals, active, strict=True)]
     starts = np.cumsum([0, *sizes])
     inputs = int(starts[-1])
     operands = [
         Flow(pattern=identity(size, int(start), inputs)) if on else Flow()
         for size, start, on in zip(sizes, starts, active, strict=False)
     ]
-    results = Reader(inputs).read(jaxpr, operands)
-    sized = zip(jaxpr.outvars, results, strict=True)
+    results = Reader(inputs).follow(program, operands, constants)
+    sized = zip(program.outvars, results, strict=True)
     return stacked([nothing(0, inputs), *[filled(flow, size_of(v), inputs) for v, flow in sized]])
+
+
+def known_constants(program: Jaxpr, noted: set[int] | None = None) -> dict[Atom, Known | None]:
+    """What is known of the constants and literals of a program, in this order.
+
+    Args:
+        program: the program.
+        noted: where the numbers of those are noted whose values are read: the constants come first,
+            then the literals as they occur.  Programs inside of others are the same object where
+            they are the same, constants included, so of theirs nothing is noted.
+    """
+    values = [_constant(value) for value in program.consts]
+    literals = literals_of(program)
+    values += [_literal(literal) for literal in literals]
+    atoms: list[Atom] = [*program.constvars, *literals]
+    return {
+        atom: None if value is None else Known(value, _sources(i, noted), noted)
+        for i, (atom, value) in enumerate(zip(atoms, values, strict=True))
+    }
+
+
+def _sources(number: int, noted: set[int] | None) -> frozenset[int]:
+    return frozenset() if noted is None else frozenset([number])
+
+
+def literals_of(program: Jaxpr) -> list[Literal]:
+    """The literals of the program itself, each once, as they occur."""
+    atoms = [*chain.from_iterable([eqn.invars for eqn in program.eqns]), *program.outvars]
+    return list(dict.fromkeys([a for a in atoms if type(a) is Literal]))
 
 
 @final
@@ -71,19 +118,20 @@ class Reader:
         return Reader(inputs)
 
     def read(self, jaxpr: Jaxpr, operands: Sequence[Flow]) -> list[Flow]:
-        """The flows of the results of a program."""
+        """The flows of the results of a program inside of another one."""
         program = without_references(jaxpr)
-        flows: dict[Atom, Flow] = dict(zip(program.invars, operands, strict=True))
-        for v, value in zip(program.constvars, program.consts, strict=True):
-            flows[v] = Flow(_constant(value))
+        return self.follow(program, operands, known_constants(program))
 
-        def of(atom: Atom) -> Flow:
-            return _literal(atom) if type(atom) is Literal else flows[atom]
-
+    def follow(
+        self, program: Jaxpr, operands: Sequence[Flow], constants: Mapping[Atom, Known | None]
+    ) -> list[Flow]:
+        """The flows of the results of a program, all of whose constants are given."""
+        flows = {atom: Flow(value) for atom, value in constants.items()}
+        flows.update(zip(program.invars, operands, strict=True))
         for eqn in program.eqns:
-            results = self._results(eqn, [of(a) for a in eqn.invars])
+            results = self._results(eqn, [flows[a] for a in eqn.invars])
             flows.update(zip(eqn.outvars, results, strict=True))
-        return [of(atom) for atom in program.outvars]
+        return [flows[atom] for atom in program.outvars]
 
     def _results(self, eqn: Equation, operands: Sequence[Flow]) -> list[Flow]:
         active = active_patterns(operands)
@@ -111,16 +159,16 @@ _CALLS: dict[Primitive, str] = {
 }
 
 
-def _literal(atom: Literal) -> Flow:
+def _literal(atom: Literal) -> Numbers | None:
     dtype = atom.aval.dtype
-    return Flow(np.asarray(atom.val, dtype) if isinstance(dtype, np.dtype) else None)
+    return np.asarray(atom.val, dtype) if isinstance(dtype, np.dtype) else None
 
 
-def _constant(value: Any) -> Any:
+def _constant(value: Any) -> Numbers | None:
     """The value of a constant, if it is one: it may be a tracer of an outer program."""
     if isinstance(value, Array):
         return value.to_host() if isinstance(value.aval.dtype, np.dtype) else None
-    return value if isinstance(value, (np.ndarray, np.generic)) else None
+    return np.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else None
 
 
 # More than this takes longer to compute than a pattern gains by it.
@@ -168,24 +216,26 @@ _COMPARISONS = frozenset([lax.eq_p, lax.ge_p, lax.gt_p, lax.le_p, lax.lt_p, lax.
 def _computed(eqn: Equation, operands: Sequence[Flow]) -> list[Flow]:
     """The results of an operation that depends on no input: known, if they are exact."""
     unknown = [Flow()] * len(eqn.outvars)
-    if any([flow.known is None for flow in operands]) or not _is_exact(eqn, operands):
+    known = [flow.known for flow in operands if flow.known is not None]
+    if len(known) < len(operands) or not _is_exact(eqn, known):
         return unknown
     if sum(sizes_of_results(eqn)) > _LARGEST_KNOWN:
         return unknown
-    with np.errstate(all="ignore"):
-        results = eqn.primitive.evaluate(*[flow.known for flow in operands], **eqn.params)
-    values = results if eqn.primitive.multiple_results else [results]
-    return [Flow(np.asarray(value)) for value in values]
+
+    def evaluate(*values: Numbers) -> Sequence[Any]:
+        with np.errstate(all="ignore"):
+            results = eqn.primitive.evaluate(*values, **eqn.params)
+        return results if eqn.primitive.multiple_results else [results]
+
+    return [Flow(value) for value in Known.computed(evaluate, known)]
 
 
-def _is_exact(eqn: Equation, operands: Sequence[Flow]) -> bool:
+def _is_exact(eqn: Equation, operands: Sequence[Known]) -> bool:
     """Whether both engines compute the same, to the last bit."""
     primitive = eqn.primitive
     if primitive in _EXACT_MOVES or primitive in _COMPARISONS or primitive is lax.select_n_p:
         return True
-    of_integers = all(
-        [flow.known.dtype.kind in "biu" for flow in operands if flow.known is not None]
-    )
+    of_integers = all([value.dtype.kind in "biu" for value in operands])
     return of_integers and (isinstance(primitive, Elementwise) or primitive in _EXACT_ON_INTEGERS)
 
 

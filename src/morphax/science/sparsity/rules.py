@@ -75,9 +75,13 @@ def _unchanged(eqn: Equation, operands: Sequence[Flow]) -> list[Any]:
 
 def _moved(eqn: Equation, operands: Sequence[Flow], data: slice = slice(None)) -> list[Pattern]:
     """Results consist of elements of the operands `data`; the other operands are known."""
-    numbers: list[Any] = [flow.known for flow in operands]
+    numbers: list[Any] = [None] * len(operands)
+    moved = range(len(operands))[data]
+    for i, flow in enumerate(operands):
+        if i not in moved and flow.known is not None:
+            numbers[i] = flow.known.read()
     given, start = [], 1
-    for i in range(len(operands))[data]:
+    for i in moved:
         shape, pattern = shape_of(eqn.invars[i]), operands[i].pattern
         if pattern is None:
             numbers[i] = np.zeros(shape, np.int64)
@@ -166,7 +170,7 @@ def _scatter(eqn: Equation, operands: Sequence[Flow]) -> list[Pattern]:
     target, source = shape_of(eqn.outvars[0]), shape_of(eqn.invars[2])
     size = math.prod(target)
     found = _from_indices(eqn, [indices])
-    hit = None if indices.known is None else _targets(eqn, indices.known, source)
+    hit = None if indices.known is None else _targets(eqn, indices.known.read(), source)
     if array.pattern is not None:
         kept = np.arange(1, size + 1)
         if eqn.primitive is lax.scatter_p and hit is not None:
@@ -205,7 +209,7 @@ def _product(eqn: Equation, operands: Sequence[Flow]) -> list[Pattern]:
     for position, other in enumerate(reversed(operands)):
         if other.known is not None:
             pattern = operands[position].pattern
-            return [composed(_known_relation(eqn, position, other.known), pattern)]
+            return [composed(_known_relation(eqn, position, other.known.read()), pattern)]
     return _by_axes(eqn, operands)
 
 

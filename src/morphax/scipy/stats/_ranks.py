@@ -111,7 +111,7 @@ def rankdata(
     if axis is None:
         return _ranks_of_row(a.reshape(-1), method)
     moved = jnp.moveaxis(a, axis, -1)
-    rows = moved.reshape(-1, moved.shape[-1])
+    rows = moved.reshape(math.prod(moved.shape[:-1]), moved.shape[-1])
     ranks = vmap(lambda row: _ranks_of_row(row, method))(rows)
     return jnp.moveaxis(ranks.reshape(moved.shape), -1, axis)
 
@@ -122,21 +122,34 @@ _METHODS = ("average", "min", "max", "dense", "ordinal")
 def _ranks_of_row(row: Any, method: str) -> Any:
     # Not the dtype of the values: among 300 of bfloat16 there would be no rank 257.
     dtype = dtypes.python_scalar_dtype(float)
-    order = jnp.argsort(row)
-    places = jnp.argsort(order)
-    if method == "ordinal":
-        ranks = places + 1
-    else:
-        values = row[order]
-        starts = jnp.concatenate([jnp.ones((min(1, row.size),), bool), values[1:] != values[:-1]])
-        dense = jnp.cumsum(starts)[places]
-        # Where the runs of equal values begin, and the end of the row.
-        bounds = jnp.nonzero(starts, size=row.size + 1, fill_value=row.size)[0]
-        least, greatest = bounds[dense - 1] + 1, bounds[dense]
-        ranks = {"dense": dense, "min": least, "max": greatest}.get(method)
-        if ranks is None:
-            ranks = 0.5 * (least + greatest).astype(dtype)
+    places = lax.iota(np.int32, row.size)
+    values, order = lax.sort((row, places), num_keys=1)
+    ranks = _ranks_of_sorted(values, places, method)
+    ranks = (
+        jnp.zeros_like(ranks)
+        .at[order]
+        .set(ranks, unique_indices=True, mode="promise_in_bounds")
+        .astype(dtype)
+    )
+    if method == "average":
+        ranks = 0.5 * ranks + 1
     return jnp.where(jnp.any(jnp.isnan(row)), np.nan, ranks).astype(dtype)
+
+
+def _ranks_of_sorted(values: Any, places: Any, method: str) -> Any:
+    """The ranks of values in rising order; for averages, the sum of the first and last place."""
+    if method == "ordinal":
+        return places + 1
+    end = jnp.ones((min(1, values.size),), bool)
+    differs = values[1:] != values[:-1]
+    starts = jnp.concatenate([end, differs])
+    if method == "dense":
+        return jnp.cumsum(starts, dtype=np.int32)
+    # Where the run of equal values begins that each of them belongs to, and where it ends.
+    least = lax.cummax(jnp.where(starts, places, 0))
+    stops = jnp.concatenate([differs, end])
+    greatest = lax.cummin(jnp.where(stops, places, values.size), reverse=True)
+    return {"min": least + 1, "max": greatest + 1}.get(method, least + greatest)
 
 
 @replayed(1)

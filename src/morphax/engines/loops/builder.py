@@ -25,6 +25,7 @@ from .operations import SCALAR_DTYPES
 from .program import ORIGIN, Buffer, Const, DType, Index, Kind, Operand
 from .uses import uses_of
 from .values import Indices, Place, Shape, Value, View, are_row_major, row_major
+from .views import split_axes, viewed_strides
 from .writer import Writer
 
 # So many operations may be pending above each other: loops stay readable, the stack shallow.
@@ -299,7 +300,7 @@ class Builder:
             offset = place.offset
             for start, stride in zip(starts, place.strides, strict=True):
                 offset = offset.plus(start.times(stride))
-            return Place(place.buffer, _viewed(place.strides, axes, len(shape)), offset)
+            return Place(place.buffer, viewed_strides(place.strides, axes, len(shape)), offset)
 
         if x.place is not None:
             return self.placed(shape, there(x.place))
@@ -318,7 +319,7 @@ class Builder:
         made = self.fusion.pending(shape, x.dtype, element, [x], cost=0)
         if made.is_pending:
             whole = math.prod(shape) == x.size and starts == [ORIGIN] * x.ndim
-            ordered = _viewed(row_major(x.shape), axes, len(shape))
+            ordered = viewed_strides(row_major(x.shape), axes, len(shape))
             made.view_of = View(x, there, whole and are_row_major(ordered, shape))
         return made
 
@@ -331,7 +332,7 @@ class Builder:
         """The elements in another shape; only where axes join need they be stored."""
         if x.scalar is not None or not x.size:
             return self.uniform(shape, x.scalar or self.writer.number(0, x.dtype))
-        axes = _split_axes(x.shape, shape)
+        axes = split_axes(x.shape, shape)
         if axes is not None:
             return self.view(x, shape, axes)
         return self.placed(shape, self.fusion.whole(x).reshaped(shape))
@@ -371,17 +372,6 @@ class _Environment:
             self.drop(var)
 
 
-def _viewed(
-    strides: Sequence[int], axes: Sequence[tuple[Any, Sequence[tuple[int, int]]]], ndim: int
-) -> tuple[int, ...]:
-    """The strides of a view, see `Builder.view`, of an array with these strides."""
-    found = [0] * ndim
-    for stride, (_, terms) in zip(strides, axes, strict=True):
-        for axis, factor in terms:
-            found[axis] += factor * stride
-    return tuple(found)
-
-
 def _narrow_form(primitive: Primitive) -> str:
     """How it is done on narrow floats: see `Primitive.narrow_in_loops`."""
     if primitive.narrow_in_loops is not None:
@@ -396,22 +386,3 @@ def _held_dtype(dtype: Any) -> DType | None:
     """The dtype that holds elements, if loop programs have it."""
     physical = physical_dtype(dtype)
     return physical if physical in SCALAR_DTYPES else None
-
-
-def _split_axes(old: Shape, new: Shape) -> list[tuple[int, list[tuple[int, int]]]] | None:
-    """How a reshaped array reads the axes of the old one; `None` if some of them join."""
-    targets = [(i, n) for i, n in enumerate(new) if n != 1]
-    axes: list[tuple[int, list[tuple[int, int]]]] = []
-    position = len(targets)
-    for size in reversed(old):
-        terms: list[tuple[int, int]] = []
-        factor = 1
-        while factor < size and position:
-            position -= 1
-            axis, n = targets[position]
-            terms.append((axis, factor))
-            factor *= n
-        if factor != size:
-            return None
-        axes.append((0, terms))
-    return axes[::-1]

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "lapack_steps.h"
+#include "library_threads.h"
 #include "objects.h"
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL morphax_lapack_array_api
@@ -53,10 +54,14 @@ struct Result {
 class Plan {
  public:
   // Of the memories, of so many bytes for each matrix, the first are those of the operands; those
-  // that are no results are scratch memory.
+  // that are no results are scratch memory.  If `alone`, the library does not share a matrix out.
   Plan(std::size_t matrices, std::vector<std::size_t> bytes, std::size_t operands,
-       const nb::list& results, const nb::list& steps, bool single)
-      : matrices_(matrices), bytes_(std::move(bytes)), operands_(operands), single_(single) {
+       const nb::list& results, const nb::list& steps, bool single, bool alone)
+      : matrices_(matrices),
+        bytes_(std::move(bytes)),
+        operands_(operands),
+        single_(single),
+        alone_(alone) {
     for (nb::handle result : results) results_.emplace_back(result);
     for (nb::handle step : steps) steps_.push_back(step_of(nb::cast<nb::tuple>(step)));
   }
@@ -101,7 +106,7 @@ class Plan {
   std::size_t matrices_;
   std::vector<std::size_t> bytes_;
   std::size_t operands_;
-  bool single_;
+  bool single_, alone_;
   std::vector<Result> results_;
   std::vector<std::unique_ptr<Step>> steps_;
 };
@@ -161,6 +166,7 @@ std::size_t threads_for(std::chrono::steady_clock::duration work) {
 }
 
 void Plan::run(const Places& at) const {
+  const library_threads::Alone alone(alone_);
   Worker own(*this, at);
   const auto start = std::chrono::steady_clock::now();
   own.run(0, 1);
@@ -189,9 +195,9 @@ void Plan::run(const Places& at) const {
 
 // The function of arrays that takes the steps.
 nb::object plan(std::size_t matrices, std::vector<std::size_t> bytes, std::size_t operands,
-                const nb::list& results, const nb::list& steps, bool single) {
+                const nb::list& results, const nb::list& steps, bool single, bool alone) {
   auto planned =
-      std::make_shared<Plan>(matrices, std::move(bytes), operands, results, steps, single);
+      std::make_shared<Plan>(matrices, std::move(bytes), operands, results, steps, single, alone);
   return nb::cpp_function([planned](const nb::args& given) { return (*planned)(given); });
 }
 
@@ -202,7 +208,8 @@ bool import_numpy() { return _import_array() >= 0; }
 void bind(nb::module_& module) {
   if (!import_numpy()) throw nb::python_error();
   module.def("plan", &plan, nb::arg("matrices"), nb::arg("bytes"), nb::arg("operands"),
-             nb::arg("results"), nb::arg("steps"), nb::arg("single"));
+             nb::arg("results"), nb::arg("steps"), nb::arg("single"), nb::arg("alone"));
+  library_threads::bind(module);
 }
 
 }  // namespace morphax::lapack

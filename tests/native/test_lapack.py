@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import morphax as jax
 from morphax import lax
 from morphax.lax.linalg import lapack, matrix_stacks
 from morphax.lax.linalg.linear_systems import solved_with_factors
+from morphax.util.scipy_libraries import thread_functions
 
 linalg = lax.linalg
 
@@ -99,6 +101,27 @@ def test_many_matrices_are_shared_by_threads() -> None:
     with jax.enable_x64(True):
         q, r = linalg.qr(jax.numpy.asarray(x))
     np.testing.assert_allclose(q @ r, x, atol=1e-12)
+
+
+@needs_native
+def test_small_matrices_have_the_thread_that_asks_alone() -> None:
+    """The number of threads is one while plans for small matrices run, and then what it was."""
+    functions = thread_functions()
+    if functions is None:
+        pytest.skip("the BLAS is no OpenBLAS")
+    numbers = [5]
+    get = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: numbers[-1])
+    set_ = ctypes.CFUNCTYPE(None, ctypes.c_int)(numbers.append)
+    addresses = [ctypes.cast(f, ctypes.c_void_p).value for f in (get, set_)]
+    lapack.compiled.control_library_threads(*addresses)
+    try:
+        x = np.random.default_rng(0).normal(size=(3, 129, 129)).astype(np.float32)
+        linalg.qr(jax.numpy.asarray(x[:, :128, :128]))
+        assert numbers == [5, 1, 5]
+        linalg.qr(jax.numpy.asarray(x[0]))
+        assert numbers == [5, 1, 5]
+    finally:
+        lapack.compiled.control_library_threads(*functions)
 
 
 @needs_native

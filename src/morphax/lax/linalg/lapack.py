@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.dims import Shape
 from ...util.compiled import part
-from ...util.scipy_libraries import linear_algebra
+from ...util.scipy_libraries import linear_algebra, thread_functions
 
 _LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
@@ -32,6 +32,10 @@ compiled = part("lapack")
 
 _INT32 = np.dtype(np.int32)
 
+_ALONE = 128 * 128
+"""Elements of a matrix that the library's threads do not share: they wait for each other, on a busy
+machine for a hundred times as long as one takes."""
+
 
 @cache
 def lapack(function: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
@@ -45,6 +49,16 @@ def _routine(function: str, dtype: np.dtype[Any]) -> Any:
     """The address, in a capsule that is named by the declaration in C."""
     library = linear_algebra("cython_blas" if function in _OF_BLAS else "cython_lapack")
     return library.__pyx_capi__[_full_name(function, dtype)]
+
+
+@cache
+def _controls_threads() -> bool:
+    """Whether native code may say how many threads the library has, which it is told here."""
+    functions = thread_functions()
+    if functions is None:
+        return False
+    compiled.control_library_threads(*functions)
+    return True
 
 
 def _full_name(function: str, dtype: np.dtype[Any]) -> str:
@@ -267,5 +281,6 @@ class Plan:
         """
         assert compiled is not None
         described = [(x.number, [*self._stack, *x.shape], x.dtype) for x in results]
-        count = math.prod(self._stack)
-        return compiled.plan(count, self._bytes, len(self.operands), described, self._steps, single)
+        count, given = math.prod(self._stack), len(self.operands)
+        alone = all([x.size <= _ALONE for x in self.operands]) and _controls_threads()
+        return compiled.plan(count, self._bytes, given, described, self._steps, single, alone)

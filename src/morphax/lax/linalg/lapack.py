@@ -32,7 +32,7 @@ compiled = part("lapack")
 
 _INT32 = np.dtype(np.int32)
 
-_ALONE = 128 * 128
+_ALONE = 256 * 256
 """Elements of a matrix that the library's threads do not share: they wait for each other, on a busy
 machine for a hundred times as long as one takes."""
 

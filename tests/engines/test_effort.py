@@ -42,17 +42,17 @@ def test_the_effort_is_for_lines_that_are_run_often() -> None:
     assert effort_of(lambda x: jnp.tanh(x) * 2 + x, X) == 0
     assert effort_of(lambda x: unrolled(x, 40), X) == 0
     assert effort_of(lambda x: scanned(x, 10), X[:8]) == 0
-    assert effort_of(lambda x: scanned(x, 100), X[:8]) == 1
-    assert effort_of(lambda x: scanned(x, 5000), X[:8]) == 2
+    assert effort_of(lambda x: scanned(x, 100), X[:8]) == 0
+    assert effort_of(lambda x: scanned(x, 5000), X[:8]) == 1
 
 
 def test_nobody_knows_how_often_a_while_runs() -> None:
     def halved(x: Any) -> Any:
         return lax.while_loop(lambda y: jnp.abs(y) > 1.0, lambda y: y * 0.5, x)
 
-    assert effort_of(halved, X[0]) == 2
-    assert effort_of(jax.vmap(halved), X) == 2
-    assert effort_of(lambda x: halved(unrolled(x, 30)[0]), X) == 2
+    assert effort_of(halved, X[0]) == 1
+    assert effort_of(jax.vmap(halved), X) == 1
+    assert effort_of(lambda x: halved(unrolled(x, 30)[0]), X) == 1
 
 
 def test_functions_count_as_what_stands_in_their_place() -> None:
@@ -85,9 +85,8 @@ def bits_at(effort: int, limits: Any, function: Callable[..., Any], operands: An
 def test_results_are_the_same_at_all_efforts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = PROGRAMS[name]
     function, operands = entry.make(jax, entry.few_steps)
-    quick, middle, full = [bits_at(i, monkeypatch, function, operands) for i in range(3)]
+    quick, full = [bits_at(i, monkeypatch, function, operands) for i in range(2)]
     assert quick == full
-    assert middle == full
 
 
 @pytest.mark.parametrize("start", range(200, 245, 15))
@@ -99,8 +98,7 @@ def test_random_programs(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
             checked_program(make_jaxpr(function)(*args), "f")
         except NotALoopProgram:
             continue
-        quick, middle, full = [bits_at(i, monkeypatch, function, args) for i in range(3)]
+        quick, full = [bits_at(i, monkeypatch, function, args) for i in range(2)]
         assert quick == full, f"program {index}"
-        assert middle == full, f"program {index}"
         count += 1
     assert count > 2

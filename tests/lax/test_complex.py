@@ -111,3 +111,9 @@ def test_powers_far_out_stay_on_the_axis(function: Callable[..., Any]) -> None:
     for value in map(np.asarray, (function(z), jax.jit(function)(z))):
         np.testing.assert_array_equal(value.real, [np.inf, np.inf, 0 - (function is lax.expm1)])
         np.testing.assert_array_equal(value.imag, 0)
+
+
+@pytest.mark.parametrize("function", [lax.exp2, lax.expm1, lax.log1p, lax.sin])
+def test_one_number_is_an_array_without_axes(function: Callable[..., Any]) -> None:
+    z = jnp.asarray(0.1 - 0.2j, np.complex64)
+    np.testing.assert_array_equal(function(z), function(z[None])[0])

@@ -36,14 +36,14 @@ COMPUTE = "compute"
 """The name of the function that computes."""
 
 EFFORT = "; effort "
-"""What the first line begins with; it ends with how much LLVM is to do, from 0 to 2.
+"""What the first line begins with; it ends with how much LLVM is to do, 0 or 1.
 
-At 0 code takes a third of the time to be made, at 1 the function that computes about half.  Where
-lines are run once, it is as fast as other code; in loops it takes up to twice as long.
+At 0 code takes a third of the time to be made.  Where lines are run once, it is as fast as other
+code; in loops it takes up to twice as long.
 """
 
-# At most so often lines are run, on the average, that are made with an effort of 0 and of 1.
-_MOST_RUNS = (16, 256)
+# At most so often lines are run, on the average, that are made with an effort of 0.
+_MOST_RUNS = 64
 # Of longer programs the selection of instructions takes more than linear time, but at 0.
 _MOST_LINES = 6000
 
@@ -121,7 +121,7 @@ def _module(program: LoopProgram) -> str:
 
 def _effort(lines: int, repeats: int) -> int:
     """How much LLVM is to do for a program of so many lines, and those that loops run again."""
-    return sum([lines + repeats > most * lines for most in _MOST_RUNS])
+    return int(lines + repeats > _MOST_RUNS * lines)
 
 
 def _parameter(name: str, buffer: Buffer, *, is_known: bool) -> str:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from ..loops.program import LoopProgram
 from .linking import can_link, linked
-from .llvm_text import COMPUTE, EFFORT, ENTRY, Scratch, llvm_module
+from .llvm_text import EFFORT, ENTRY, Scratch, llvm_module
 from .products import BLAS_NAMES, address_in_blas
 from .thread_steps import SHARE, address_of_sharing
 
 if TYPE_CHECKING:
     from llvmlite import binding
 
-_FORMAT: Final = "3"
+_FORMAT: Final = "4"
 """Raised when the same text is to become other code."""
 
 
@@ -85,8 +85,8 @@ def object_code(text: str) -> bytes:
     """A module, optimised, as an object file.
 
     What there is to find out about loops is in the text (`llvm_statements`), and expressions are
-    simplified there and once more when instructions are selected, but for functions that are
-    `optnone`.  So few passes are left to LLVM: memory that is registers, fewer branches.
+    simplified there and once more when instructions are selected.  So few passes are left to LLVM:
+    memory that is registers, fewer branches.
     """
     from llvmlite import binding
 
@@ -100,12 +100,8 @@ def object_code(text: str) -> bytes:
         builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
         passes = binding.create_new_module_pass_manager()
         passes.add_sroa_pass()
-        if effort == 1:
-            passes.add_instruction_combine_pass()
         passes.add_simplify_cfg_pass()
         passes.run(module, builder)
-        if effort == 1:
-            module.get_function(COMPUTE).add_function_attribute("optnone")
         code: bytes = machine.emit_object(module)
     return code
 

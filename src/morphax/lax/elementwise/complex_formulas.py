@@ -82,7 +82,7 @@ def scaled(b: Builder, z: Value, factor: float) -> Value:
 
 def expm1(z: Any) -> Any:
     """e^z − 1 of NumPy's complex numbers: NumPy's own has 0 · ∞ far out."""
-    value, power = np.expm1(z), np.exp(z)
+    value, power = np.asarray(np.expm1(z)), np.exp(z)
     value.imag = power.imag
     value.real[power == 0] = -1.0
     return value
@@ -98,9 +98,9 @@ def exp2(z: Any) -> Any:
 def log1p(z: Any) -> Any:
     """log(1 + z) of NumPy's complex numbers: |1 + z|² is 1 + x (2 + x) + y²."""
     x, y = z.real.astype(np.float64), z.imag.astype(np.float64)
-    following = z.astype(np.complex128)
+    following = np.array(z, np.complex128)
     following.real += 1.0
-    value = np.log(following)
+    value = np.asarray(np.log(following))
     near = np.abs(z) < 0.5
     np.log1p(x * (2.0 + x) + y * y, out=value.real, where=near)
     value.real[near] *= 0.5

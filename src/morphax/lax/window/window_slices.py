@@ -54,6 +54,11 @@ def padded_value(b: Builder, x: Value, value: Any, w: AxisWindow) -> Value:
     return b.pad(x, x.aval.update(shape=tuple(sizes)), gap, config)
 
 
+def _has_gaps_around(w: AxisWindow) -> bool:
+    """Whether there are gaps at the ends, and nowhere else."""
+    return w.base_dilation == 1 and w.low >= 0 and w.high >= 0 and w.low + w.high > 0
+
+
 def padded_in_memory(b: Builder, x: Value, value: Any, w: AxisWindow) -> Value:
     """A value with the gaps filled, from where windows along one axis are read.
 
@@ -62,9 +67,8 @@ def padded_in_memory(b: Builder, x: Value, value: Any, w: AxisWindow) -> Value:
     """
     is_one_cpu = b.module.platform == "cpu" and b.module.num_devices == 1
     is_kept = is_one_cpu and b.module.cuts_fusions and x.aval.dtype != np.bool_
-    is_dense = w.base_dilation == 1 and w.low >= 0 and w.high >= 0 and w.low + w.high > 0
     is_large = x.aval.is_static and x.aval.size >= _FEWEST_IN_MEMORY
-    if not (is_kept and is_dense and is_large):
+    if not (is_kept and is_large and _has_gaps_around(w)):
         return padded_value(b, x, value, w)
 
     def along(length: int) -> Any:

@@ -55,7 +55,7 @@ def _routine(function: str, dtype: np.dtype[Any]) -> Any:
 def _controls_threads() -> bool:
     """Whether native code may say how many threads the library has, which it is told here."""
     functions = thread_functions()
-    if functions is None:
+    if functions is None or compiled is None:
         return False
     compiled.control_library_threads(*functions)
     return True

@@ -16,41 +16,65 @@ Reference:
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...core import ShapedArray
 from ...engines.xla.stablehlo import Builder, Value
-from ..ground.families import compare
+from ..ground.families import Elementwise, compare
+from ..ground.kinds import INEXACT
 from .complex import real_dtype
 
 LN_2 = math.log(2.0)
 
 
-class Waves(NamedTuple):
-    """The circular functions of one part of z, and the hyperbolic ones of the other."""
+class Wave(Elementwise):
+    """A circular or hyperbolic function, of complex numbers by products of real ones.
 
-    sin: Value
-    cos: Value
-    sinh: Value
-    cosh: Value
+    Attributes:
+        angle: the part of z whose sine and cosine are taken, "real" or "imag"; of the other part
+            it is the hyperbolic ones.
+        real_part, imaginary_part: the functions whose product that part is.
+        is_negated: whether the imaginary part is the negative of it.
+    """
+
+    accepts = INEXACT
+    angle: ClassVar[str]
+    real_part: ClassVar[tuple[str, str]]
+    imaginary_part: ClassVar[tuple[str, str]]
+    is_negated: ClassVar[bool] = False
+
+    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
+        if out.dtype.kind != "c":
+            return super().lower(b, out, *operands, **params)
+        part = _waves(b, *operands, angle=self.angle)
+        pairs = (self.real_part, self.imaginary_part)
+        real, imag = [_product(b, part[x], part[y]) for x, y in pairs]
+        if self.is_negated:
+            imag = b.elementwise("stablehlo.negate", imag.aval, imag)
+        return b.op("stablehlo.complex", out, real, imag)
 
 
-def waves(b: Builder, z: Value, *, along_imaginary: bool) -> Waves:
-    """Which part is the angle: the real one of sin z and cos z, the other one of sinh z, cosh z."""
+def _parts(b: Builder, z: Value) -> dict[str, Value]:
     aval = z.aval.update(dtype=real_dtype(z.aval.dtype))
-    parts = [b.op(f"stablehlo.{part}", aval, z) for part in ("real", "imag")]
-    angle, height = reversed(parts) if along_imaginary else parts
-    return Waves(
-        b.elementwise("stablehlo.sine", aval, angle),
-        b.elementwise("stablehlo.cosine", aval, angle),
-        b.op("chlo.sinh", aval, height),
-        b.op("chlo.cosh", aval, height),
-    )
+    return {part: b.op(f"stablehlo.{part}", aval, z) for part in ("real", "imag")}
 
 
-def product(b: Builder, x: Value, y: Value) -> Value:
+def _waves(b: Builder, z: Value, *, angle: str) -> dict[str, Value]:
+    """The circular functions of one part of z, and the hyperbolic ones of the other."""
+    parts = _parts(b, z)
+    turned = parts.pop(angle)
+    (height,) = parts.values()
+    return {
+        "sin": b.elementwise("stablehlo.sine", turned.aval, turned),
+        "cos": b.elementwise("stablehlo.cosine", turned.aval, turned),
+        "sinh": b.op("chlo.sinh", turned.aval, height),
+        "cosh": b.op("chlo.cosh", turned.aval, height),
+    }
+
+
+def _product(b: Builder, x: Value, y: Value) -> Value:
     """x y for real numbers, and 0 of the product's sign where 0 meets what is not finite."""
     found = b.elementwise("stablehlo.multiply", x.aval, x, y)
     return _kept_zero(b, y, x, _kept_zero(b, x, y, found))
@@ -73,11 +97,11 @@ def _kept_zero(b: Builder, x: Value, y: Value, found: Value) -> Value:
 
 def scaled(b: Builder, z: Value, factor: float) -> Value:
     """`z` by a real number: the product with a complex one has 0 · ∞."""
-    aval = z.aval.update(dtype=real_dtype(z.aval.dtype))
-    parts = [b.op(f"stablehlo.{part}", aval, z) for part in ("real", "imag")]
-    number = b.full(factor, aval)
-    parts = [b.elementwise("stablehlo.multiply", aval, part, number) for part in parts]
-    return b.op("stablehlo.complex", z.aval, *parts)
+    parts = _parts(b, z).values()
+    products = [
+        b.elementwise("stablehlo.multiply", x.aval, x, b.full(factor, x.aval)) for x in parts
+    ]
+    return b.op("stablehlo.complex", z.aval, *products)
 
 
 def expm1(z: Any) -> Any:

@@ -13,45 +13,33 @@ from ..ground.kinds import INEXACT
 from ..ground.logarithms import log_plus_one
 from .arithmetic import add, div, mul, sub
 from .complex import above_the_cut
-from .complex_formulas import product, waves
+from .complex_formulas import Wave
 from .powers import one_minus_square, rsqrt, square
 
 
 @final
-class Sinh(Elementwise):
+class Sinh(Wave):
     """(eˣ − e⁻ˣ) / 2, element by element."""
 
     name = "sinh"
-    accepts = INEXACT
     numpy = np.sinh
     stablehlo = "chlo.sinh"
-
-    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
-        if out.dtype.kind != "c":
-            return super().lower(b, out, *operands, **params)
-        part = waves(b, *operands, along_imaginary=True)
-        real, imag = product(b, part.cos, part.sinh), product(b, part.sin, part.cosh)
-        return b.op("stablehlo.complex", out, real, imag)
+    angle = "imag"
+    real_part, imaginary_part = ("cos", "sinh"), ("sin", "cosh")
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, cosh(x))
 
 
 @final
-class Cosh(Elementwise):
+class Cosh(Wave):
     """(eˣ + e⁻ˣ) / 2, element by element."""
 
     name = "cosh"
-    accepts = INEXACT
     numpy = np.cosh
     stablehlo = "chlo.cosh"
-
-    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
-        if out.dtype.kind != "c":
-            return super().lower(b, out, *operands, **params)
-        part = waves(b, *operands, along_imaginary=True)
-        real, imag = product(b, part.cos, part.cosh), product(b, part.sin, part.sinh)
-        return b.op("stablehlo.complex", out, real, imag)
+    angle = "imag"
+    real_part, imaginary_part = ("cos", "cosh"), ("sin", "sinh")
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, sinh(x))

@@ -6,53 +6,40 @@ from typing import Any, final
 
 import numpy as np
 
-from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
 from ..ground.families import Elementwise
 from ..ground.kinds import INEXACT
 from ..ground.operands import standardize
 from .arithmetic import add, div, mul, neg
 from .complex import above_the_cut
-from .complex_formulas import product, waves
+from .complex_formulas import Wave
 from .powers import one_minus_square, rsqrt, square
 
 
 @final
-class Sin(Elementwise):
+class Sin(Wave):
     """sin x, element by element."""
 
     name = "sin"
-    accepts = INEXACT
     numpy = np.sin
     stablehlo = "stablehlo.sine"
-
-    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
-        if out.dtype.kind != "c":
-            return super().lower(b, out, *operands, **params)
-        part = waves(b, *operands, along_imaginary=False)
-        real, imag = product(b, part.sin, part.cosh), product(b, part.cos, part.sinh)
-        return b.op("stablehlo.complex", out, real, imag)
+    angle = "real"
+    real_part, imaginary_part = ("sin", "cosh"), ("cos", "sinh")
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, cos(x))
 
 
 @final
-class Cos(Elementwise):
+class Cos(Wave):
     """cos x, element by element."""
 
     name = "cos"
-    accepts = INEXACT
     numpy = np.cos
     stablehlo = "stablehlo.cosine"
-
-    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
-        if out.dtype.kind != "c":
-            return super().lower(b, out, *operands, **params)
-        part = waves(b, *operands, along_imaginary=False)
-        real, imag = product(b, part.cos, part.cosh), product(b, part.sin, part.sinh)
-        imag = b.elementwise("stablehlo.negate", imag.aval, imag)
-        return b.op("stablehlo.complex", out, real, imag)
+    angle = "real"
+    real_part, imaginary_part = ("cos", "cosh"), ("sin", "sinh")
+    is_negated = True
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, neg(sin(x)))

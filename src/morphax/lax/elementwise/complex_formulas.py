@@ -6,7 +6,9 @@ With z = x + i y:
     cos z = cos x cosh y − i sin x sinh y        cosh z = cos y cosh x + i sin y sinh x
 
 XLA forms sinh y as a difference of exponentials, which is 0 for y = 10⁻³⁰, and 0 · cosh y as it is,
-which is NaN far out; NumPy's ``log1p`` and ``expm1`` of complex numbers do the like.
+which is NaN far out; NumPy's ``log1p`` and ``expm1`` of complex numbers do the like.  Where the
+angle is not finite and the other part infinite, the product with the cosine is ∞, whose sign C
+leaves open.
 
 Reference:
     Kahan, "Branch cuts for complex elementary functions", in: Iserles and Powell, The State of the
@@ -20,11 +22,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core import ShapedArray
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import Elementwise, compare
 from ..ground.kinds import INEXACT
-from .complex import real_dtype
+from .complex_special_points import Parts, joined, parts_of
 
 LN_2 = math.log(2.0)
 
@@ -48,60 +49,54 @@ class Wave(Elementwise):
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
         if out.dtype.kind != "c":
             return super().lower(b, out, *operands, **params)
-        part = _waves(b, *operands, angle=self.angle)
-        pairs = (self.real_part, self.imaginary_part)
-        real, imag = [_product(b, part[x], part[y]) for x, y in pairs]
+        (z,) = operands
+        x, y = parts_of(b, z)
+        angle, height = (x, y) if self.angle == "real" else (y, x)
+        of_angle, of_height = self.real_part
+        real = _product(b, of_angle, angle, of_height, height)
+        of_angle, of_height = self.imaginary_part
+        imag = _product(b, of_angle, angle, of_height, height)
         if self.is_negated:
             imag = b.elementwise("stablehlo.negate", imag.aval, imag)
-        return b.op("stablehlo.complex", out, real, imag)
+        return joined(b, out, (real, imag))
 
 
-def _parts(b: Builder, z: Value) -> dict[str, Value]:
-    aval = z.aval.update(dtype=real_dtype(z.aval.dtype))
-    return {part: b.op(f"stablehlo.{part}", aval, z) for part in ("real", "imag")}
+_NAMES = {
+    "sin": "stablehlo.sine",
+    "cos": "stablehlo.cosine",
+    "sinh": "chlo.sinh",
+    "cosh": "chlo.cosh",
+}
 
 
-def _waves(b: Builder, z: Value, *, angle: str) -> dict[str, Value]:
-    """The circular functions of one part of z, and the hyperbolic ones of the other."""
-    parts = _parts(b, z)
-    turned = parts.pop(angle)
-    (height,) = parts.values()
-    return {
-        "sin": b.elementwise("stablehlo.sine", turned.aval, turned),
-        "cos": b.elementwise("stablehlo.cosine", turned.aval, turned),
-        "sinh": b.op("chlo.sinh", turned.aval, height),
-        "cosh": b.op("chlo.cosh", turned.aval, height),
-    }
-
-
-def _product(b: Builder, x: Value, y: Value) -> Value:
-    """x y for real numbers, and 0 of the product's sign where 0 meets what is not finite."""
+def _product(b: Builder, of_angle: str, angle: Value, of_height: str, height: Value) -> Value:
+    """A circular function of one part by a hyperbolic one of the other, right at special points."""
+    x, y = b.op(_NAMES[of_angle], angle.aval, angle), b.op(_NAMES[of_height], height.aval, height)
     found = b.elementwise("stablehlo.multiply", x.aval, x, y)
-    return _kept_zero(b, y, x, _kept_zero(b, x, y, found))
+    found = _kept_zero(b, y, x, _kept_zero(b, x, y, found))
+    if of_angle != "cos":
+        return found
+    p = Parts(b, angle, height, found, found)
+    is_lost = p.both(p.is_not_finite(angle), p.is_infinite(height))
+    return p.where(is_lost, p.number(math.inf), found)
 
 
 def _kept_zero(b: Builder, x: Value, y: Value, found: Value) -> Value:
-    """The product `found` of x and y, where x is 0 a zero."""
-    aval: ShapedArray = x.aval
-    flags, zero = aval.update(dtype=np.dtype(bool)), b.full(0, aval)
-    is_lost = b.elementwise(
-        "stablehlo.and",
-        flags,
-        compare(b, flags, "EQ", x, zero),
-        compare(b, flags, "NE", found, zero),
-    )
-    opposite = b.elementwise("stablehlo.negate", aval, x)
-    signed = b.op("stablehlo.select", aval, compare(b, flags, "LT", y, zero), opposite, x)
-    return b.op("stablehlo.select", aval, is_lost, signed, found)
+    """The product `found` of x and y, where x is 0 a zero of its sign."""
+    p = Parts(b, x, y, found, found)
+    flags = x.aval.update(dtype=np.dtype(bool))
+    is_lost = p.both(p.equals(x, 0), compare(b, flags, "NE", found, p.number(0)))
+    opposite = b.elementwise("stablehlo.negate", x.aval, x)
+    signed = p.where(compare(b, flags, "LT", y, p.number(0)), opposite, x)
+    return p.where(is_lost, signed, found)
 
 
 def scaled(b: Builder, z: Value, factor: float) -> Value:
     """`z` by a real number: the product with a complex one has 0 · ∞."""
-    parts = _parts(b, z).values()
-    products = [
-        b.elementwise("stablehlo.multiply", x.aval, x, b.full(factor, x.aval)) for x in parts
-    ]
-    return b.op("stablehlo.complex", z.aval, *products)
+    x, y = parts_of(b, z)
+    scale = b.full(factor, x.aval)
+    real, imag = [b.elementwise("stablehlo.multiply", v.aval, v, scale) for v in (x, y)]
+    return joined(b, z.aval, (real, imag))
 
 
 def expm1(z: Any) -> Any:
@@ -109,6 +104,7 @@ def expm1(z: Any) -> Any:
     value, power = np.asarray(np.expm1(z)), np.exp(z)
     value.imag = power.imag
     value.real[power == 0] = -1.0
+    value.real[np.isposinf(z.real)] = power.real[np.isposinf(z.real)]
     return value
 
 

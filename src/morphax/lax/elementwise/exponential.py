@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, final
 
@@ -11,22 +12,26 @@ from ...core import aval_of
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
-from ..ground.families import ComputedWide, Elementwise
+from ..ground.families import ComputedWide
 from ..ground.kinds import INEXACT
 from ..ground.logarithms import log_plus_one
 from . import complex_formulas
 from .arithmetic import add, div, inverse, mul, neg, sub
 from .complex_formulas import LN_2
+from .complex_special_points import Parts, SpecialPoints, joined, special_exp, special_log
 
 
 @final
-class Exp(Elementwise):
+class Exp(SpecialPoints):
     """eˣ, element by element."""
 
     name = "exp"
     accepts = INEXACT
     numpy = np.exp
     stablehlo = "stablehlo.exponential"
+
+    def special(self, p: Parts) -> tuple[Value, Value]:
+        return special_exp(p)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, out)
@@ -46,9 +51,8 @@ class Exp2(ComputedWide):
 
     def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
         if out.dtype.kind == "c":
-            scaled = complex_formulas.scaled(b, x, LN_2)
-        else:
-            scaled = b.elementwise("stablehlo.multiply", out, x, b.full(LN_2, out))
+            return exp_p.lower(b, out, complex_formulas.scaled(b, x, LN_2))
+        scaled = b.elementwise("stablehlo.multiply", out, x, b.full(LN_2, out))
         return b.elementwise("stablehlo.exponential", out, scaled)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
@@ -60,7 +64,7 @@ def _expm1(x: Any) -> Any:
 
 
 @final
-class Expm1(Elementwise):
+class Expm1(SpecialPoints):
     """eˣ − 1, element by element, accurate near 0."""
 
     name = "expm1"
@@ -72,18 +76,24 @@ class Expm1(Elementwise):
         kernel = super().kernel(x, **params)
         return np.expm1 if kernel is _expm1 and x.dtype.kind == "f" else kernel
 
+    def special(self, p: Parts) -> tuple[Value, Value]:
+        return special_exp(p, least=-1.0)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, add(out, 1.0))
 
 
 @final
-class Log(Elementwise):
+class Log(SpecialPoints):
     """The natural logarithm of x, element by element."""
 
     name = "log"
     accepts = INEXACT
     numpy = np.log
     stablehlo = "stablehlo.log"
+
+    def special(self, p: Parts) -> tuple[Value, Value]:
+        return special_log(p)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return div(t, x)
@@ -110,11 +120,10 @@ class Log2(ComputedWide):
         logarithm = b.elementwise("stablehlo.log", out, x)
         if out.dtype.kind != "c":
             return b.elementwise("stablehlo.divide", out, logarithm, b.full(LN_2, out))
-        part = out.update(dtype=np.dtype("f4" if out.dtype.itemsize == 8 else "f8"))
-        scale = b.full(LN_2, part)
-        parts = [b.op(f"stablehlo.{name}", part, logarithm) for name in ("real", "imag")]
-        parts = [b.elementwise("stablehlo.divide", part, v, scale) for v in parts]
-        return b.op("stablehlo.complex", out, *parts)
+        real, imag = special_log(Parts.of(b, x, logarithm))
+        scale = b.full(LN_2, real.aval)
+        real, imag = [b.elementwise("stablehlo.divide", v.aval, v, scale) for v in (real, imag)]
+        return joined(b, out, (real, imag))
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return div(t, mul(LN_2, x))
@@ -125,7 +134,7 @@ def _log1p(x: Any) -> Any:
 
 
 @final
-class Log1p(Elementwise):
+class Log1p(SpecialPoints):
     """log(1 + x), element by element, accurate near 0."""
 
     name = "log1p"
@@ -138,7 +147,12 @@ class Log1p(Elementwise):
         return np.log1p if kernel is _log1p and x.dtype.kind == "f" else kernel
 
     def lower(self, b: Builder, out: Any, x: Value, **params: Any) -> Value:
+        if out.dtype.kind == "c":
+            return super().lower(b, out, x)
         return log_plus_one(b, out, x)
+
+    def special(self, p: Parts) -> tuple[Value, Value]:
+        return special_log(p)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return div(t, add(x, 1.0))
@@ -153,13 +167,18 @@ def _real_logistic(x: Any) -> Any:
 
 
 @final
-class Logistic(Elementwise):
+class Logistic(SpecialPoints):
     """1 / (1 + e⁻ˣ), element by element."""
 
     name = "logistic"
     accepts = INEXACT
     numpy = _logistic
     stablehlo = "stablehlo.logistic"
+
+    def special(self, p: Parts) -> tuple[Value, Value]:  # e^−∞ is 0 at any angle
+        is_far = p.is_infinite(p.x)
+        side = p.where(p.equals(p.x, math.inf), p.number(1), p.number(0))
+        return p.where(is_far, side, p.real), p.where(is_far, p.number(0), p.imag)
 
     def kernel(self, x: Any, **params: Any) -> Callable[..., Any] | None:
         return _real_logistic if x.dtype.kind == "f" else super().kernel(x, **params)

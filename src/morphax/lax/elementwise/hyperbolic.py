@@ -8,12 +8,12 @@ import numpy as np
 
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
-from ..ground.families import Elementwise
 from ..ground.kinds import INEXACT
 from ..ground.logarithms import log_plus_one
 from .arithmetic import add, div, mul, sub
 from .complex import above_the_cut
 from .complex_formulas import Wave
+from .complex_special_points import HALF_TURN, Parts, SpecialPoints, special_atanh
 from .powers import one_minus_square, rsqrt, square
 
 
@@ -46,13 +46,16 @@ class Cosh(Wave):
 
 
 @final
-class Tanh(Elementwise):
+class Tanh(SpecialPoints):
     """sinh x / cosh x, element by element."""
 
     name = "tanh"
     accepts = INEXACT
     numpy = np.tanh
     stablehlo = "stablehlo.tanh"
+
+    def special(self, p: Parts) -> tuple[Value, Value]:  # tanh(i y) = i tan y
+        return p.where(p.equals(p.x, 0), p.x, p.real), p.imag
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(sub(1.0, out), add(1.0, out)))
@@ -67,13 +70,16 @@ def _asinh(x: Any) -> Any:
 
 
 @final
-class Asinh(Elementwise):
+class Asinh(SpecialPoints):
     """The x of a hyperbolic sine, element by element."""
 
     name = "asinh"
     accepts = INEXACT
     numpy = _asinh
     stablehlo = "chlo.asinh"
+
+    def special(self, p: Parts) -> tuple[Value, Value]:  # that of real numbers is real
+        return p.real, p.where(p.equals(p.y, 0), p.y, p.imag)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, rsqrt(add(square(x), 1.0)))
@@ -84,13 +90,17 @@ def _acosh(x: Any) -> Any:
 
 
 @final
-class Acosh(Elementwise):
+class Acosh(SpecialPoints):
     """The x ≥ 0 of a hyperbolic cosine, element by element."""
 
     name = "acosh"
     accepts = INEXACT
     numpy = _acosh
     stablehlo = "chlo.acosh"
+
+    def special(self, p: Parts) -> tuple[Value, Value]:  # acosh(i y) = asinh |y| ± i π/2
+        is_lost = p.both(p.equals(p.x, 0), p.is_nan(p.y))
+        return p.real, p.where(is_lost, p.number(HALF_TURN), p.imag)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         if x.aval.dtype.kind == "c":
@@ -100,7 +110,7 @@ class Acosh(Elementwise):
 
 
 @final
-class Atanh(Elementwise):
+class Atanh(SpecialPoints):
     """The x of a hyperbolic tangent, element by element."""
 
     name = "atanh"
@@ -119,6 +129,9 @@ class Atanh(Elementwise):
         half = b.elementwise("stablehlo.multiply", out, log, b.full(0.5, out))
         sign = b.elementwise("stablehlo.sign", out, x)
         return b.elementwise("stablehlo.multiply", out, sign, half)
+
+    def special(self, p: Parts) -> tuple[Value, Value]:
+        return special_atanh(p)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return div(t, one_minus_square(x))

@@ -15,28 +15,26 @@ from ..ground.operands import standardize
 from .arithmetic import div, mul
 from .comparison import eq, ge
 from .complex import conj, real, real_dtype
+from .complex_special_points import Parts, SpecialPoints, special_log
 from .selection import scalar_like, select_n_p
 
 
-def _abs(x: Any) -> Any:
-    if x.dtype.kind != "c":
-        return np.abs(x)
-    return np.where(np.isnan(x), x.real.dtype.type(np.nan), np.abs(x))
-
-
 @final
-class Abs(Elementwise):
+class Abs(SpecialPoints):
     """|x|, element by element; the derivative at a real 0 is 1, at a complex 0 it is 0."""
 
     name = "abs"
     quick = True
     accepts = FLOATING | COMPLEX | SIGNED
-    numpy = _abs
+    numpy = np.abs
     stablehlo = "stablehlo.abs"
     narrow_in_loops = "kept"
 
     def result_dtype(self, dtype: Any) -> Any:
         return real_dtype(dtype)
+
+    def special(self, p: Parts) -> tuple[Value, Value]:
+        return special_log(p)
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         if x.dtype.kind == "f":

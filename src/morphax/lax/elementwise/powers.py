@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, final
 
@@ -27,6 +28,7 @@ from .arithmetic import div, inverse, mul, sub
 from .bitwise import bitwise_and, bitwise_not
 from .comparison import eq, ne
 from .complex import above_the_cut
+from .complex_special_points import Parts, SpecialPoints
 from .convert import convert
 from .exponential import log
 from .selection import scalar_like, select_n_p
@@ -183,13 +185,19 @@ def _sqrt(x: Any) -> Any:
 
 
 @final
-class Sqrt(Elementwise):
+class Sqrt(SpecialPoints):
     """√x, element by element."""
 
     name = "sqrt"
     accepts = INEXACT
     numpy = _sqrt
     stablehlo = "stablehlo.sqrt"
+
+    def special(self, p: Parts) -> tuple[Value, Value]:  # √(x ± i∞) is ∞ ± i∞
+        is_far = p.either(p.is_infinite(p.y), p.equals(p.x, math.inf))
+        imag = p.where(p.equals(p.x, -math.inf), p.signed(math.inf, p.y), p.imag)
+        imag = p.where(p.is_infinite(p.y), p.y, imag)
+        return p.where(is_far, p.number(math.inf), p.real), imag
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, div(0.5, out))

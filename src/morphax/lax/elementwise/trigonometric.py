@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from ...engines.xla.stablehlo import Value
 from ..ground.accuracy import check_accuracy
 from ..ground.families import Elementwise
 from ..ground.kinds import INEXACT
@@ -13,6 +14,7 @@ from ..ground.operands import standardize
 from .arithmetic import add, div, mul, neg
 from .complex import above_the_cut
 from .complex_formulas import Wave
+from .complex_special_points import HALF_TURN, Parts, SpecialPoints, special_atanh
 from .powers import one_minus_square, rsqrt, square
 
 
@@ -46,13 +48,16 @@ class Cos(Wave):
 
 
 @final
-class Tan(Elementwise):
+class Tan(SpecialPoints):
     """tan x, element by element."""
 
     name = "tan"
     accepts = INEXACT
     numpy = np.tan
     stablehlo = "stablehlo.tan"
+
+    def special(self, p: Parts) -> tuple[Value, Value]:  # that of real numbers is real
+        return p.real, p.where(p.equals(p.y, 0), p.y, p.imag)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, add(square(out), 1.0))
@@ -63,13 +68,16 @@ def _asin(x: Any) -> Any:
 
 
 @final
-class Asin(Elementwise):
+class Asin(SpecialPoints):
     """The x in [−π/2, π/2] of a sine, element by element."""
 
     name = "asin"
     accepts = INEXACT
     numpy = _asin
     stablehlo = "chlo.asin"
+
+    def special(self, p: Parts) -> tuple[Value, Value]:  # asin(i y) = i asinh y
+        return p.where(p.equals(p.x, 0), p.x, p.real), p.imag
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, _rsqrt_of_one_minus_square(x))
@@ -80,13 +88,16 @@ def _acos(x: Any) -> Any:
 
 
 @final
-class Acos(Elementwise):
+class Acos(SpecialPoints):
     """The x in [0, π] of a cosine, element by element."""
 
     name = "acos"
     accepts = INEXACT
     numpy = _acos
     stablehlo = "chlo.acos"
+
+    def special(self, p: Parts) -> tuple[Value, Value]:  # acos(i y) = π/2 − i asinh y
+        return p.where(p.equals(p.x, 0), p.number(HALF_TURN), p.real), p.imag
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, neg(_rsqrt_of_one_minus_square(x)))
@@ -97,13 +108,17 @@ def _rsqrt_of_one_minus_square(x: Any) -> Any:
 
 
 @final
-class Atan(Elementwise):
+class Atan(SpecialPoints):
     """The x in [−π/2, π/2] of a tangent, element by element."""
 
     name = "atan"
     accepts = INEXACT
     numpy = np.arctan
     stablehlo = "chlo.atan"
+
+    def special(self, p: Parts) -> tuple[Value, Value]:  # b + i a where atanh(y + i x) = a + i b
+        imag, real = special_atanh(Parts(p.b, p.y, p.x, p.imag, p.real))
+        return real, imag
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return div(t, add(square(x), 1.0))

@@ -181,3 +181,35 @@ def test_wide_integers_become_floats_at_once(wide: Any) -> None:
     assert jax.nn.gelu(wide) == expected
     np.testing.assert_allclose(special.gammaln(wide), gammaln(float(wide)), 1e-6)
     np.testing.assert_allclose(jnp.power(wide, 0.5), np.sqrt(expected), 1e-6)
+
+
+SCALARS = [True, 3, 2.5, 1j, np.int8(4), np.float32(0.5), np.uint8(7)]
+
+
+@pytest.mark.parametrize("x64", [False, True])
+@pytest.mark.parametrize("mode", ["standard", "strict"])
+def test_lists_have_the_dtype_that_their_numbers_combine_to(x64: bool, mode: str) -> None:
+    def dtype_of(function: Any) -> Any:
+        try:
+            return function()
+        except jax.dtypes.TypePromotionError as error:
+            return type(error)
+
+    with jax.enable_x64(x64), jax.numpy_dtype_promotion(mode):
+        for chosen in range(1, 1 << len(SCALARS)):
+            numbers = [x for i, x in enumerate(SCALARS) if chosen >> i & 1]
+            wanted = dtype_of(lambda numbers=numbers: jnp.result_type(*numbers))
+            for nested in (
+                numbers,
+                tuple(numbers),
+                [numbers, numbers[::-1]],
+                [[x] for x in numbers],
+            ):
+                found = dtype_of(lambda nested=nested: jnp.array(nested).dtype)
+                assert found == wanted, (nested, found, wanted)
+
+
+@pytest.mark.parametrize("items", [[1, None], [None], [[1, 2], [None, 3]], [1, "2"], [[1], 2]])
+def test_what_are_no_lists_of_numbers(items: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="given:"):
+        jnp.array(items)

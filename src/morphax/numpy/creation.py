@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -142,6 +142,10 @@ def _from_numpy(x: np.ndarray[Any, Any], dtype: Any) -> Any:
 
 
 def _from_sequence(items: Sequence[Any], dtype: Any) -> Any:
+    kinds = _kinds_within(items)
+    if kinds <= PYTHON_SCALARS:
+        # What they combine to depends on their types alone.
+        return _from_host_sequence(items, kinds, dtype)
     leaves = tree.leaves(items, is_leaf=lambda x: x is None)
     if all(type(x) in PYTHON_SCALARS or isinstance(x, (np.ndarray, np.generic)) for x in leaves):
         return _from_host_sequence(items, leaves, dtype)
@@ -154,18 +158,27 @@ def _from_sequence(items: Sequence[Any], dtype: Any) -> Any:
     return lax.stack([convert(p, common) for p in parts], 0)
 
 
-def _from_host_sequence(items: Sequence[Any], leaves: Sequence[Any], dtype: Any) -> Any:
-    """Nested lists of numbers: NumPy reads them."""
+def _kinds_within(items: Sequence[Any]) -> set[type]:
+    """The types of what nested lists and tuples hold, but for lists and tuples."""
+    kinds = set(map(type, items))
+    if list in kinds or tuple in kinds:
+        kinds.update(*[_kinds_within(x) for x in items if type(x) is list or type(x) is tuple])
+        kinds -= {list, tuple}
+    return kinds
+
+
+def _from_host_sequence(items: Sequence[Any], kinds: Collection[Any], dtype: Any) -> Any:
+    """Nested lists of numbers, which combine as `kinds` do: NumPy reads them."""
     common = dtype
     if common is None:
-        common = dtypes.result_type(*leaves) if leaves else dtypes.python_scalar_dtype(float)
+        common = dtypes.result_type(*kinds) if kinds else dtypes.python_scalar_dtype(float)
     if common in _SHORT:
-        for x in leaves:
+        for x in tree.leaves(items):
             checked_int(_OBJECT, int(x), common)
     try:
         return Array.from_host(np.array(items, common))
     except (ValueError, TypeError, OverflowError):
-        raise _unreadable(items, leaves, common) from None
+        raise _unreadable(items, tree.leaves(items), common) from None
 
 
 _SHORT = frozenset(map(dtypes.dtype, ("int2", "int4", "uint2", "uint4")))

@@ -28,6 +28,9 @@ class Exp(Elementwise):
     numpy = np.exp
     stablehlo = "stablehlo.exponential"
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.exponential(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, out)
 
@@ -51,6 +54,9 @@ class Exp2(ComputedWide):
             scaled = b.elementwise("stablehlo.multiply", out, x, b.full(LN_2, out))
         return b.elementwise("stablehlo.exponential", out, scaled)
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.exponential_of_two(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(LN_2, out))
 
@@ -72,6 +78,9 @@ class Expm1(Elementwise):
         kernel = super().kernel(x, **params)
         return np.expm1 if kernel is _expm1 and x.dtype.kind == "f" else kernel
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.exponential_less_one(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, add(out, 1.0))
 
@@ -84,6 +93,9 @@ class Log(Elementwise):
     accepts = INEXACT
     numpy = np.log
     stablehlo = "stablehlo.log"
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.logarithm(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return div(t, x)
@@ -116,6 +128,9 @@ class Log2(ComputedWide):
         parts = [b.elementwise("stablehlo.divide", part, v, scale) for v in parts]
         return b.op("stablehlo.complex", out, *parts)
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.logarithm_to_base_two(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return div(t, mul(LN_2, x))
 
@@ -139,6 +154,9 @@ class Log1p(Elementwise):
 
     def lower(self, b: Builder, out: Any, x: Value, **params: Any) -> Value:
         return log_plus_one(b, out, x)
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.logarithm_of_following(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return div(t, add(x, 1.0))
@@ -171,6 +189,9 @@ class Logistic(Elementwise):
         if aval_of(x).dtype not in (np.float32, np.float64):
             return self.bind(x, **params)
         return div(1.0, add(1.0, exp(neg(x))))
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.logistic(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(out, sub(1.0, out)))

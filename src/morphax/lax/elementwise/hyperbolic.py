@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
 from ..ground.families import Elementwise
@@ -54,6 +55,9 @@ class Tanh(Elementwise):
     numpy = np.tanh
     stablehlo = "stablehlo.tanh"
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.tanh(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(sub(1.0, out), add(1.0, out)))
 
@@ -75,6 +79,9 @@ class Asinh(Elementwise):
     numpy = _asinh
     stablehlo = "chlo.asinh"
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.asinh(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, rsqrt(add(square(x), 1.0)))
 
@@ -91,6 +98,9 @@ class Acosh(Elementwise):
     accepts = INEXACT
     numpy = _acosh
     stablehlo = "chlo.acosh"
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.acosh(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         if x.aval.dtype.kind == "c":
@@ -119,6 +129,9 @@ class Atanh(Elementwise):
         half = b.elementwise("stablehlo.multiply", out, log, b.full(0.5, out))
         sign = b.elementwise("stablehlo.sign", out, x)
         return b.elementwise("stablehlo.multiply", out, sign, half)
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.atanh(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return div(t, one_minus_square(x))

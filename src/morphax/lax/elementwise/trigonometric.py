@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from ...engines import loops
 from ..ground.accuracy import check_accuracy
 from ..ground.families import Elementwise
 from ..ground.kinds import INEXACT
@@ -54,6 +55,9 @@ class Tan(Elementwise):
     numpy = np.tan
     stablehlo = "stablehlo.tan"
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.tan(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, add(square(out), 1.0))
 
@@ -70,6 +74,9 @@ class Asin(Elementwise):
     accepts = INEXACT
     numpy = _asin
     stablehlo = "chlo.asin"
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.asin(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, _rsqrt_of_one_minus_square(x))
@@ -88,6 +95,9 @@ class Acos(Elementwise):
     numpy = _acos
     stablehlo = "chlo.acos"
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.acos(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, neg(_rsqrt_of_one_minus_square(x)))
 
@@ -104,6 +114,9 @@ class Atan(Elementwise):
     accepts = INEXACT
     numpy = np.arctan
     stablehlo = "chlo.atan"
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.atan(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return div(t, add(square(x), 1.0))
@@ -125,6 +138,9 @@ class Atan2(Elementwise):
     accepts = INEXACT
     numpy = _atan2
     stablehlo = "stablehlo.atan2"
+
+    def scalar_of_complex(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.angle(w, x, y)
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
         return mul(t, div(y, add(square(x), square(y))))

@@ -69,16 +69,14 @@ class CLibrary:
         arguments: list[Any] = []
         held = []
         for buffer, x in zip(program.inputs, operands, strict=True):
-            array = np.array(x, buffer.bits_of or buffer.dtype, order="C")
+            array = np.array(x, buffer.declared[0], order="C")
             if buffer.shape:
                 held.append(array)
                 arguments.append(ctypes.c_void_p(array.ctypes.data))
             else:
                 number = array.view(buffer.dtype)[()]
                 arguments.append(np.ctypeslib.as_ctypes_type(buffer.dtype)(number))
-        outs = [
-            np.full(buffer.shape, 1, buffer.bits_of or buffer.dtype) for buffer in program.outputs
-        ]
+        outs = [np.full(shape, 1, dtype) for dtype, shape in [x.declared for x in program.outputs]]
         arguments += [ctypes.c_void_p(out.ctypes.data) for out in outs]
         # Whether there is a workspace does not matter: it comes last.
         size = sum(x.size * x.dtype.itemsize + 16 for x in program.temporaries)

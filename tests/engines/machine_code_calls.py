@@ -28,10 +28,12 @@ def compiled(jaxpr: Jaxpr) -> tuple[LoopProgram, MachineCode]:
 def call(program: LoopProgram, code: MachineCode, *operands: Any) -> list[np.ndarray[Any, Any]]:
     """The results; memory holds rubbish before."""
     given = [
-        np.array(x, buffer.bits_of or buffer.dtype, order="C").reshape(buffer.shape)
-        for buffer, x in zip(program.inputs, operands, strict=True)
+        np.array(x, dtype, order="C").reshape(shape)
+        for (dtype, shape), x in zip(
+            [buffer.declared for buffer in program.inputs], operands, strict=True
+        )
     ]
-    outs = [np.full(buffer.shape, 1, buffer.bits_of or buffer.dtype) for buffer in program.outputs]
+    outs = [np.full(shape, 1, dtype) for dtype, shape in [x.declared for x in program.outputs]]
     memory = np.full(code.scratch_bytes + 64, 0xA5, np.uint8)
     scratch = -(-memory.ctypes.data // 64) * 64
     calls = Calls(Callees(program.callees))

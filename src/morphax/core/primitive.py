@@ -154,6 +154,9 @@ class Primitive:
     # "rounded", or is "kept", for it is made of operands or of programs.  What says nothing is kept
     # if it moves, rounded if it is linear, and else "refused".
     narrow_in_loops: ClassVar[str | None] = None
+    # Whether its rule for loop programs holds for complex numbers; what says nothing holds if it
+    # holds for narrow floats, and does no operation that complex numbers do not have.
+    complex_in_loops: ClassVar[bool | None] = None
     # Whether it may run the programs in its parameters again and again.
     repeats_programs: ClassVar[bool] = False
     # Whether roundings decide what comes out, so that it is left to XLA, whose are JAX's.

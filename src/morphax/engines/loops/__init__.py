@@ -14,6 +14,8 @@ from ...util.on_demand import on_demand as _on_demand
 if TYPE_CHECKING:
     from . import bits as bits
     from . import calls as calls
+    from . import complex_scalars as complex_scalars
+    from . import complex_waves as complex_waves
     from . import contraction as contraction
     from . import control as control
     from . import householder as householder
@@ -50,6 +52,8 @@ __getattr__, __dir__ = _on_demand(
     (
         "bits",
         "calls",
+        "complex_scalars",
+        "complex_waves",
         "contraction",
         "control",
         "householder",

@@ -21,7 +21,7 @@ from ..xla.mlir_rules import program_in_place_of
 from .callees import Callee
 from .fusion import Fusion
 from .narrow import HELD, TO_ROUND, held, is_narrow, rounded
-from .operations import SCALAR_DTYPES
+from .operations import PART_OF, SCALAR_DTYPES, NoOperation
 from .program import ORIGIN, Buffer, Const, DType, Index, Kind, Operand
 from .uses import uses_of
 from .values import Indices, Place, Shape, Value, View, are_row_major, row_major
@@ -90,8 +90,6 @@ class Builder:
         primitive, outs = eqn.primitive, [v.aval for v in eqn.outvars]
         if (program := program_in_place_of(eqn, "cpu")) is not None:
             return self.inline(program, *inputs, places=self.places)
-        if primitive.to_loops is None:
-            self.refuse("it has no form of loops")
         for aval in outs:
             self.dtype_of(aval)
         form, places = _narrow_form(primitive), self.places
@@ -100,14 +98,31 @@ class Builder:
         if form == "rounded":
             # What is stored there is what has been rounded.
             self.places = [None if is_narrow(x) else y for x, y in zip(outs, places, strict=True)]
-        if primitive.multiple_results:
-            results: Sequence[Value] = primitive.to_loops(self, outs, *inputs, **eqn.params)
-        else:
-            results = (primitive.to_loops(self, outs[0], *inputs, **eqn.params),)
+        results = self._results_of(eqn, outs, inputs)
         self.places = places
         if form != "rounded":
             return results
         return [self._rounded(x, aval) for x, aval in zip(results, outs, strict=True)]
+
+    def _results_of(
+        self, eqn: Equation, outs: Sequence[Any], inputs: Sequence[Value]
+    ) -> Sequence[Value]:
+        """What the rule of a primitive writes."""
+        rule = eqn.primitive.to_loops
+        if rule is None:
+            self.refuse("it has no form of loops")
+        is_complex = any([_is_complex(x) for x in (*self.operand_avals, *outs)])
+        if is_complex and not _takes_complex(eqn.primitive):
+            self.refuse("complex numbers have no form of loops")
+        try:
+            if eqn.primitive.multiple_results:
+                results: Sequence[Value] = rule(self, outs, *inputs, **eqn.params)
+                return results
+            return (rule(self, outs[0], *inputs, **eqn.params),)
+        except NoOperation:
+            if not is_complex:
+                raise
+            self.refuse("complex numbers have no form of loops")
 
     def _rounded(self, value: Value, aval: Any) -> Value:
         """What float32 has computed, as numbers of the dtype that it is computed for."""
@@ -161,7 +176,8 @@ class Builder:
         dtype = HELD if is_narrow(aval) else _held_dtype(aval.dtype)
         if dtype is None:
             self.refuse(
-                f"the dtype {aval.dtype} is none of bool, integers and floats of 16 to 64 bits"
+                f"the dtype {aval.dtype} is none of bool, integers, floats of 16 to 64 bits and "
+                "complex numbers"
             )
         return dtype
 
@@ -381,8 +397,20 @@ def _narrow_form(primitive: Primitive) -> str:
     return "rounded" if primitive.linear else "refused"
 
 
+def _takes_complex(primitive: Primitive) -> bool:
+    """Whether its rule is one for complex numbers too: it moves them, or says so."""
+    if primitive.complex_in_loops is not None:
+        return primitive.complex_in_loops
+    return _narrow_form(primitive) != "refused"
+
+
+def _is_complex(aval: Any) -> bool:
+    """Whether the elements are complex."""
+    return type(aval) is ShapedArray and aval.dtype in PART_OF
+
+
 @cache
 def _held_dtype(dtype: Any) -> DType | None:
     """The dtype that holds elements, if loop programs have it."""
     physical = physical_dtype(dtype)
-    return physical if physical in SCALAR_DTYPES else None
+    return physical if physical in SCALAR_DTYPES or physical in PART_OF else None

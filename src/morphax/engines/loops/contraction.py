@@ -45,7 +45,7 @@ def place_of_sums(b: Builder, out: Any, x: Value, y: Value) -> Place:
     Sums of floats stay as wide as these until they are complete, also where integers are wanted.
     """
     wide, dtype = np.promote_types(x.dtype, y.dtype), b.dtype_of(out)
-    if wide.kind != "f" or (dtype.kind == "f" and dtype.itemsize >= wide.itemsize):
+    if wide.kind not in "fc" or np.promote_types(wide, dtype) == dtype:
         return b.new(out)
     return Place.whole(b.writer.buffer("sums", out.shape, wide))
 
@@ -128,7 +128,7 @@ class _Product:
         factors = []
         for v, at in ((self.x, of_x), (self.y, of_y)):
             factor = self.b.fusion.read(v, tuple([at[i] for i in range(v.ndim)]))
-            factors.append(self.b.writer.convert(factor, self.dtype))
+            factors.append(converted(self.b.writer, factor, self.dtype))
         return self.b.writer.op(self.multiply, *factors)
 
     def matrices(self, group: Indices) -> list[Matrix] | None:

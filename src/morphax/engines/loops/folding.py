@@ -64,6 +64,7 @@ _NEUTRAL = {"add": -0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
 
 def _is_neutral(operation: str, y: Const) -> bool:
     value, neutral = y.value, _NEUTRAL[operation]
-    if value != neutral:
+    # A product with 1 + 0i has 0 · ∞.
+    if y.dtype.kind == "c" or value != neutral:
         return False
     return y.dtype.kind != "f" or bool(np.signbit(value) == np.signbit(neutral))

@@ -10,6 +10,7 @@ import numpy as np
 
 from .builder import Builder
 from .program import Index, Operand
+from .scalars import converted
 from .values import Indices, Place, Value
 
 
@@ -101,7 +102,7 @@ def counted(b: Builder, out: Any, axis: int) -> Value:
 
     def element(indices: Indices) -> Operand:
         value = w.index_value(indices[axis])
-        return w.convert(w.convert(value, np.dtype(np.int32)) if fits else value, dtype)
+        return converted(w, w.convert(value, np.dtype(np.int32)) if fits else value, dtype)
 
     return b.fusion.pending(out.shape, dtype, element, ())
 

@@ -17,8 +17,15 @@ from .program import BOOL, INDEX, DType
 FLOATS = "f"
 INTEGERS = "iu"
 REALS = "iuf"
+NUMBERS = "iufc"
 LOGICAL = "biu"
-ANY = "biuf"
+ORDERED = "biuf"
+ANY = "biufc"
+
+
+@final
+class NoOperation(TypeError):
+    """There is no such operation on operands of these dtypes."""
 
 
 @final
@@ -48,10 +55,10 @@ MATH_OF_TWO = ("pow", "atan2", "copysign", "fmod")
 """Functions of the C library, by the names of their forms for double."""
 
 SIGNATURES: dict[str, Signature] = {
-    "neg": Signature(1, REALS),
-    "add": Signature(2, REALS),
-    "sub": Signature(2, REALS),
-    "mul": Signature(2, REALS),
+    "neg": Signature(1, NUMBERS),
+    "add": Signature(2, NUMBERS),
+    "sub": Signature(2, NUMBERS),
+    "mul": Signature(2, NUMBERS),
     "div": Signature(2, FLOATS),
     # Truncated toward zero; not by 0, and not the least integer by −1.
     "quotient": Signature(2, INTEGERS),
@@ -66,7 +73,8 @@ SIGNATURES: dict[str, Signature] = {
     # By less than the width; to the right, signed integers keep their sign.
     "shift_left": Signature(2, INTEGERS),
     "shift_right": Signature(2, INTEGERS),
-    **{name: Signature(2, ANY, is_predicate=True) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{name: Signature(2, ANY, is_predicate=True) for name in ("eq", "ne")},
+    **{name: Signature(2, ORDERED, is_predicate=True) for name in ("lt", "le", "gt", "ge")},
     **{name: Signature(1, FLOATS) for name in MATH_OF_ONE},
     **{name: Signature(2, FLOATS) for name in MATH_OF_TWO},
 }
@@ -78,6 +86,7 @@ SIGNATURES: dict[str, Signature] = {
 - ``bitcast(x)``: the bits as those of another dtype of the same width.
 - ``limit(i, low, high)``: an index, moved into its bounds.
 - ``index(i)``: the value of an index.
+- ``real(z)``, ``imag(z)``, ``complex(x, y)``: of complex numbers, see `parts`.
 """
 
 
@@ -85,14 +94,14 @@ def result_dtype(operation: str, operands: tuple[DType, ...]) -> DType | None:
     """The dtype of the result; `None` if the result says it itself (conversions).
 
     Raises:
-        TypeError: the operation does not take such operands.
+        NoOperation: the operation does not take such operands.
     """
     signature = SIGNATURES.get(operation)
     if signature is not None:
         first = operands[0]
         alike = first.kind in signature.kinds and operands.count(first) == signature.count
         if len(operands) != signature.count or not alike:
-            raise TypeError(f"{operation} of {operands}")
+            raise NoOperation(f"{operation} of {operands}")
         return BOOL if signature.is_predicate else first
     if operation == "select" and len(operands) == 3:
         condition, x, y = operands
@@ -102,13 +111,25 @@ def result_dtype(operation: str, operands: tuple[DType, ...]) -> DType | None:
         return INDEX
     elif operation in ("convert", "bitcast") and len(operands) == 1:
         return None
-    raise TypeError(f"{operation} of {operands}")
+    elif operation in ("real", "imag") and len(operands) == 1 and operands[0] in PART_OF:
+        return PART_OF[operands[0]]
+    elif operation == "complex" and len(operands) == 2 and operands[0] == operands[1]:
+        found = [whole for whole, part in PART_OF.items() if part == operands[0]]
+        if found:
+            return found[0]
+    raise NoOperation(f"{operation} of {operands}")
 
 
 SCALAR_DTYPES = frozenset(
     map(np.dtype, ("bool", *[f"{k}{n}" for k in "iu" for n in (1, 2, 4, 8)], "f4", "f8"))
 )
 """The dtypes of names and buffers."""
+
+PART_OF: dict[DType, DType] = {
+    np.dtype(np.complex64): np.dtype(np.float32),
+    np.dtype(np.complex128): np.dtype(np.float64),
+}
+"""Complex dtypes, which programs have while they are written, and the dtypes of their parts."""
 
 _CHEAP = frozenset(SIGNATURES).difference(
     MATH_OF_ONE, MATH_OF_TWO, ("div", "quotient", "remainder")

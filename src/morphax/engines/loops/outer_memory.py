@@ -18,8 +18,8 @@ def outer_dtype(b: Builder, aval: Any) -> DType:
 
 def outer_buffer(b: Builder, name: str, aval: Any, kind: Kind) -> Buffer:
     """The memory of an operand or a result."""
-    bits_of = aval.dtype if is_narrow(aval) else None
-    return b.writer.buffer(name, aval.shape, outer_dtype(b, aval), kind, bits_of=bits_of)
+    seen_as = aval.dtype if is_narrow(aval) else None
+    return b.writer.buffer(name, aval.shape, outer_dtype(b, aval), kind, seen_as=seen_as)
 
 
 def received(b: Builder, value: Value, aval: Any) -> Value:

@@ -165,7 +165,8 @@ class Buffer:
         shape: what is stored in it; accesses count elements from its start.
         kind: who owns the memory.
         data: the elements of a constant, an array of that shape.
-        bits_of: the dtype that others see, if the elements are the bits of narrow floats.
+        seen_as: the dtype that others see, if the elements are the bits of narrow floats, or the
+            parts of complex numbers, along a last axis.
     """
 
     name: str
@@ -173,11 +174,18 @@ class Buffer:
     shape: tuple[int, ...]
     kind: Kind = Kind.TEMPORARY
     data: np.ndarray[Any, Any] | None = None
-    bits_of: DType | None = None
+    seen_as: DType | None = None
 
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def declared(self) -> tuple[DType, tuple[int, ...]]:
+        """Dtype and shape of the array that others see."""
+        if self.seen_as is None:
+            return self.dtype, self.shape
+        return self.seen_as, self.shape[:-1] if self.seen_as.kind == "c" else self.shape
 
     def __repr__(self) -> str:
         return self.name

@@ -14,6 +14,7 @@ from typing import Any
 from .builder import Builder
 from .folds import Fold
 from .program import ORIGIN, DType, Index, Operand
+from .scalars import converted
 from .values import Indices, Value
 
 
@@ -84,10 +85,10 @@ def accumulated(
 
         def put(i: Index, value: Operand) -> None:
             w.store(total, ORIGIN, value)
-            w.store(place.buffer, place.at(at(i)), w.convert(value, x.dtype))
+            w.store(place.buffer, place.at(at(i)), converted(w, value, x.dtype))
 
         def read(i: Index) -> Operand:
-            return w.convert(b.fusion.read(x, at(i)), carry)
+            return converted(w, b.fusion.read(x, at(i)), carry)
 
         def step(i: Index) -> None:
             # The first step is the one before these.

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .complex_scalars import quotient as complex_quotient
+from .operations import PART_OF
 from .program import BOOL, Const, DType, Operand
 from .writer import Writer
 
@@ -18,6 +20,8 @@ def unsigned(dtype: DType) -> DType:
 
 def quotient(w: Writer, x: Operand, y: Operand) -> Operand:
     """x / y; of integers truncated, with all bits set where y is 0."""
+    if x.dtype.kind == "c":
+        return complex_quotient(w, x, y)
     if x.dtype.kind == "f":
         return w.op("div", x, y)
     is_zero, divisor = _divisor(w, x, y)
@@ -63,7 +67,7 @@ def power_of_integer(w: Writer, x: Operand, exponent: int) -> Operand:
         rest >>= 1
         square = w.op("mul", square, square) if rest else square
     assert power is not None, "a positive number has a highest bit"
-    return power if exponent > 0 else w.op("div", w.number(1, x.dtype), power)
+    return power if exponent > 0 else quotient(w, w.number(1, x.dtype), power)
 
 
 def shifted(w: Writer, name: str, x: Operand, distance: Operand) -> Operand:
@@ -86,6 +90,13 @@ def converted(w: Writer, x: Operand, dtype: DType) -> Operand:
     """`x` by value: floats are truncated and saturate, NaN is 0; integers wrap around."""
     if x.dtype == dtype:
         return x
+    if dtype in PART_OF:
+        given = [x, w.number(0, x.dtype)]
+        if x.dtype in PART_OF:
+            given = [w.op(part, x) for part in ("real", "imag")]
+        return w.op("complex", *[w.convert(part, PART_OF[dtype]) for part in given])
+    if x.dtype in PART_OF:
+        return converted(w, w.op("real", x), dtype)
     if type(x) is Const and x.dtype.kind != "f":
         return Const(x.value.astype(dtype))
     if dtype == BOOL:

@@ -11,6 +11,7 @@ from .builder import Builder
 from .cleanup import without_dead_code
 from .narrow import is_narrow
 from .outer_memory import outer_buffer, received, sent
+from .parts import without_complex
 from .program import Buffer, Kind, LoopProgram
 from .values import Place
 
@@ -70,5 +71,7 @@ def loop_program(
         tuple(memory.blocks[0].statements),
         tuple(b.callees),
     )
+    if memory.has_complex:
+        program = without_complex(program)
     live = without_dead_code(program)
     return with_accumulators(live) if has_vectors else live

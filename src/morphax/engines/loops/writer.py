@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from .folding import folded, unchanged
-from .operations import result_dtype
+from .operations import NoOperation, result_dtype
 from .program import (
     BOOL,
     INDEX,
@@ -62,6 +62,8 @@ class Writer:
         self._levels: dict[Name, int] = {}
         self._count = 0
         self._names_of_buffers: dict[str, int] = {}
+        # Whether there are names or buffers of complex dtypes.
+        self.has_complex = False
 
     # Scalars
 
@@ -81,6 +83,8 @@ class Writer:
         """`x` by value; a float converted to an integer must be one that the dtype holds."""
         if x.dtype == dtype:
             return x
+        if "c" in (x.dtype.kind, dtype.kind):
+            raise NoOperation(f"convert of {x.dtype} to {dtype}")
         if type(x) is Const:
             return Const(x.value.astype(dtype))
         return self._assigned("convert", (x,), dtype)
@@ -173,6 +177,7 @@ class Writer:
         ceiling: Index | None = None,
     ) -> Name:
         self._count += 1
+        self.has_complex = self.has_complex or dtype.kind == "c"
         name = Name(self._count, dtype, *bounds, ceiling)
         self._levels[name] = level
         return name
@@ -198,7 +203,7 @@ class Writer:
         dtype: DType,
         kind: Kind = Kind.TEMPORARY,
         data: Any = None,
-        bits_of: DType | None = None,
+        seen_as: DType | None = None,
     ) -> Buffer:
         """New memory; the name is changed where another buffer has it."""
         count = self._names_of_buffers[name] = self._names_of_buffers.get(name, 0) + 1
@@ -206,7 +211,8 @@ class Writer:
         while count > 1 and unique in self._names_of_buffers:
             unique, count = f"{name}_{count}", count + 1
         self._names_of_buffers.setdefault(unique, 1)
-        made = Buffer(unique, dtype, tuple(shape), kind, data, bits_of)
+        made = Buffer(unique, dtype, tuple(shape), kind, data, seen_as)
+        self.has_complex = self.has_complex or dtype.kind == "c"
         self.ordinal[made] = len(self.ordinal)
         return made
 

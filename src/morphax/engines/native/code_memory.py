@@ -79,6 +79,8 @@ class CodeMemory:
         if not fitting:
             block = mmap.mmap(-1, max(size, _BLOCK), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             self._blocks.append(block)
+            # A run that Ctrl-C has left may go on until the process ends, and modules end before.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(block))
             start = ctypes.addressof(ctypes.c_char.from_buffer(block))
             self._free[start] = len(block)
             fitting = [start]

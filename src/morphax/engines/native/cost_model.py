@@ -55,6 +55,8 @@ MARGIN: Final = 1.5
 
 _MOST_STATEMENTS: Final = 5000
 _LONGEST: Final = 5e6
+# Loops in loops multiply: of more there is no difference, and floats have an end.
+_MOST_WORK: Final = 10**100
 # How often a `while` runs is not known, and loops in loops multiply what is assumed (`costs.py`): a
 # run is long if it is with so few steps of each.
 _FEW_STEPS: Final = 10
@@ -64,7 +66,9 @@ _LARGEST_PRODUCT: Final = 1 << 18
 
 def nanoseconds(work: Work, constants: Mapping[str, float]) -> float:
     """How long a run is expected to take."""
-    known = [k * getattr(work, name) for name, k in constants.items() if name != CALL]
+    known = [
+        k * min(getattr(work, name), _MOST_WORK) for name, k in constants.items() if name != CALL
+    ]
     return constants[CALL] + sum(known)
 
 

@@ -152,7 +152,7 @@ class NativeExecutable(Plan):
 
 def _declared(buffer: Buffer) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Dtype and shape of the array that others see."""
-    return buffer.bits_of or buffer.dtype, buffer.shape
+    return buffer.declared
 
 
 def _bytes(buffer: Buffer) -> int:

@@ -47,6 +47,7 @@ from .donation import Donation
 from .library_fusions import may_fuse_reductions
 from .lowering import LoweredProgram
 from .mlir_context import parsed
+from .nesting import check_nesting
 
 # Handing a call to another thread takes about a tenth of this.
 _LONG_SECONDS = 1e-3
@@ -110,6 +111,7 @@ class Executable(Plan):
 
         The cache keeps programs on one device that call nothing of this process.
         """
+        check_nesting(program.name, program.text)
         devices = program.places.devices
         may_fuse = (
             program.fuses_reductions and fusions_are_chosen() and may_fuse_reductions(program.text)

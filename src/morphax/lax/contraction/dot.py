@@ -72,6 +72,13 @@ class DotGeneral(Primitive):
     name = "dot_general"
     linear_sets = ((0,), (1,))
     narrow_in_loops = "rounded"
+    # Larger products of complex numbers are better made by a library, which loops do not call.
+    most_by_loops = 1 << 12
+
+    def size_by_loops(self, x: Any, y: Any) -> int:
+        """The elements of the smaller matrix, if they are complex."""
+        size: int = min(x.size, y.size)
+        return size if "c" in (x.dtype.kind, y.dtype.kind) else 0
 
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         (lhs, rhs), (lhs_batch, rhs_batch) = params["dimension_numbers"]

@@ -32,6 +32,8 @@ class Neg(LinearElementwise):
     stablehlo = "stablehlo.negate"
     narrow_in_loops = "kept"
 
+    scalar_of_complex = Elementwise.scalar
+
     def transpose_x(self, ct: Any, x: Any, **params: Any) -> Any:
         return neg(ct)
 
@@ -46,6 +48,8 @@ class Add(Elementwise):
     accepts = NUMBER
     numpy = np.add
     stablehlo = "stablehlo.add"
+
+    scalar_of_complex = Elementwise.scalar
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
         return t
@@ -67,6 +71,8 @@ class Sub(Elementwise):
     accepts = NUMBER
     numpy = np.subtract
     stablehlo = "stablehlo.subtract"
+
+    scalar_of_complex = Elementwise.scalar
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
         return t
@@ -91,6 +97,8 @@ class Mul(Elementwise):
     accepts = NUMBER
     numpy = np.multiply
     stablehlo = "stablehlo.multiply"
+
+    scalar_of_complex = Elementwise.scalar
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
         return mul(t, y)
@@ -194,6 +202,9 @@ class Div(Elementwise):
         return np.divide if kernel is _quotient and avals[0].dtype.kind == "f" else kernel
 
     def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+        return loops.scalars.quotient(w, x, y)
+
+    def scalar_of_complex(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
         return loops.scalars.quotient(w, x, y)
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:

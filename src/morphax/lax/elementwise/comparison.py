@@ -51,6 +51,7 @@ class Equality(Comparison):
     accepts = ANY
     lowers_key_data = True
     operator: ClassVar[Callable[[Any, Any], Any]]
+    scalar_of_complex = Predicate.scalar
 
     def evaluate(self, x: Any, y: Any) -> Any:
         return type(self).operator(x, y)

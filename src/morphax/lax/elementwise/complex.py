@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from ...core import aval_of, is_undefined_primal
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import Elementwise, LinearElementwise, unbroadcast
 from ..ground.kinds import COMPLEX, PARTS
@@ -53,6 +54,8 @@ class Real(LinearElementwise):
     def evaluate(self, z: Any) -> Any:
         return z.real.copy()
 
+    scalar_of_complex = Elementwise.scalar
+
     def transpose_x(self, ct: Any, z: Any) -> Any:
         return complex_p.bind(ct, ct.dtype.type(0))
 
@@ -71,6 +74,8 @@ class Imag(LinearElementwise):
 
     def evaluate(self, z: Any) -> Any:
         return z.imag.copy()
+
+    scalar_of_complex = Elementwise.scalar
 
     def transpose_x(self, ct: Any, z: Any) -> Any:
         return complex_p.bind(ct.dtype.type(0), neg(ct))
@@ -92,6 +97,9 @@ class Complex(Elementwise):
         out = np.empty(np.broadcast(x, y).shape, complex_dtype(x.dtype))
         out.real, out.imag = x, y
         return out
+
+    def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+        return w.op("complex", x, y)
 
     def transpose(self, ct: Any, x: Any, y: Any) -> list[Any]:
         return [
@@ -120,6 +128,12 @@ class Conj(LinearElementwise):
         parts = out.update(dtype=real_dtype(out.dtype))
         re, im = b.op("stablehlo.real", parts, z), b.op("stablehlo.imag", parts, z)
         return b.op("stablehlo.complex", out, re, b.elementwise("stablehlo.negate", parts, im))
+
+    def scalar(self, w: loops.Writer, x: loops.Operand, **_: Any) -> loops.Operand:
+        return w.op("complex", x, w.number(0, x.dtype))
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand, **_: Any) -> loops.Operand:
+        return loops.complex_scalars.conjugate(w, z)
 
     def transpose_x(self, ct: Any, z: Any, *, input_dtype: Any) -> Any:
         conjugate = conj(ct)

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import Elementwise, compare
 from ..ground.kinds import INEXACT
@@ -59,6 +60,10 @@ class Wave(Elementwise):
         if self.is_negated:
             imag = b.elementwise("stablehlo.negate", imag.aval, imag)
         return joined(b, out, (real, imag))
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        pairs = self.real_part, self.imaginary_part
+        return loops.complex_waves.wave(w, z, self.angle, *pairs, is_negated=self.is_negated)
 
 
 _NAMES = {

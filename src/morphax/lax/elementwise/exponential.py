@@ -33,6 +33,9 @@ class Exp(SpecialPoints):
     def special(self, p: Parts) -> tuple[Value, Value]:
         return special_exp(p)
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.exponential(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, out)
 
@@ -54,6 +57,9 @@ class Exp2(ComputedWide):
             return exp_p.lower(b, out, complex_formulas.scaled(b, x, LN_2))
         scaled = b.elementwise("stablehlo.multiply", out, x, b.full(LN_2, out))
         return b.elementwise("stablehlo.exponential", out, scaled)
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.exponential_of_two(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(LN_2, out))
@@ -79,6 +85,9 @@ class Expm1(SpecialPoints):
     def special(self, p: Parts) -> tuple[Value, Value]:
         return special_exp(p, least=-1.0)
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.exponential_less_one(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, add(out, 1.0))
 
@@ -94,6 +103,9 @@ class Log(SpecialPoints):
 
     def special(self, p: Parts) -> tuple[Value, Value]:
         return special_log(p)
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.logarithm(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return div(t, x)
@@ -125,6 +137,9 @@ class Log2(ComputedWide):
         real, imag = [b.elementwise("stablehlo.divide", v.aval, v, scale) for v in (real, imag)]
         return joined(b, out, (real, imag))
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.logarithm_to_base_two(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return div(t, mul(LN_2, x))
 
@@ -153,6 +168,9 @@ class Log1p(SpecialPoints):
 
     def special(self, p: Parts) -> tuple[Value, Value]:
         return special_log(p)
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.logarithm_of_following(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return div(t, add(x, 1.0))
@@ -190,6 +208,9 @@ class Logistic(SpecialPoints):
         if aval_of(x).dtype not in (np.float32, np.float64):
             return self.bind(x, **params)
         return div(1.0, add(1.0, exp(neg(x))))
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.logistic(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(out, sub(1.0, out)))

@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
 from ..ground.kinds import INEXACT
@@ -57,6 +58,9 @@ class Tanh(SpecialPoints):
     def special(self, p: Parts) -> tuple[Value, Value]:  # tanh(i y) = i tan y
         return p.where(p.equals(p.x, 0), p.x, p.real), p.imag
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.tanh(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(sub(1.0, out), add(1.0, out)))
 
@@ -81,6 +85,9 @@ class Asinh(SpecialPoints):
     def special(self, p: Parts) -> tuple[Value, Value]:  # that of real numbers is real
         return p.real, p.where(p.equals(p.y, 0), p.y, p.imag)
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.asinh(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, rsqrt(add(square(x), 1.0)))
 
@@ -101,6 +108,9 @@ class Acosh(SpecialPoints):
     def special(self, p: Parts) -> tuple[Value, Value]:  # acosh(i y) = asinh |y| ± i π/2
         is_lost = p.both(p.equals(p.x, 0), p.is_nan(p.y))
         return p.real, p.where(is_lost, p.number(HALF_TURN), p.imag)
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.acosh(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         if x.aval.dtype.kind == "c":
@@ -132,6 +142,9 @@ class Atanh(SpecialPoints):
 
     def special(self, p: Parts) -> tuple[Value, Value]:
         return special_atanh(p)
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.atanh(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return div(t, one_minus_square(x))

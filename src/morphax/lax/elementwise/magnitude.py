@@ -42,6 +42,9 @@ class Abs(SpecialPoints):
         is_below = w.op("lt", x, w.number(0, x.dtype))
         return w.select(is_below, w.op("neg", x), x)
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.magnitude(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         if x.aval.dtype in COMPLEX:
             length = select_n_p.bind(eq(out, 0), out, scalar_like(1, out))
@@ -76,6 +79,9 @@ class Sign(Piecewise):
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         return loops.scalars.sign(w, x)
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.sign(w, z)
 
 
 @final

@@ -65,6 +65,8 @@ class Square(Elementwise):
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         return w.op("mul", x, x)
 
+    scalar_of_complex = scalar
+
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, mul(2.0, x))
 
@@ -114,6 +116,8 @@ class IntegerPow(Elementwise):
 
     def scalar(self, w: loops.Writer, x: loops.Operand, *, y: int) -> loops.Operand:
         return loops.scalars.power_of_integer(w, x, y)
+
+    scalar_of_complex = scalar
 
     def loop_cost(self, *, y: int) -> int:
         return loops.cost_of("div" if y < 0 else "mul") + y.bit_length()
@@ -165,6 +169,12 @@ class Pow(Elementwise):
     def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
         return w.op("pow", x, w.convert(y, x.dtype))
 
+    def scalar_of_complex(
+        self, w: loops.Writer, x: loops.Operand, y: loops.Operand
+    ) -> loops.Operand:
+        exponent = loops.scalars.converted(w, y, x.dtype)
+        return loops.complex_scalars.power(w, x, exponent)
+
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
         # x⁰ = 1 is constant, at 0 and NaN too, where the 0 · x⁻¹ of the formula is NaN.  Elsewhere
         # the formula stays, for its derivative with respect to y.
@@ -199,6 +209,9 @@ class Sqrt(SpecialPoints):
         imag = p.where(p.is_infinite(p.y), p.y, imag)
         return p.where(is_far, p.number(math.inf), p.real), imag
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.root(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, div(0.5, out))
 
@@ -218,6 +231,9 @@ class Rsqrt(Elementwise):
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         return w.op("div", w.number(1, x.dtype), w.op("sqrt", x))
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.inverse_root(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(-0.5, div(out, x)))
@@ -247,6 +263,8 @@ class OneMinusSquare(ComputedWide):
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         one = w.number(1, x.dtype)
         return w.op("mul", w.op("sub", one, x), w.op("add", one, x))
+
+    scalar_of_complex = scalar
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, mul(-2.0, x))

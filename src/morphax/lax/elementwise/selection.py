@@ -138,6 +138,8 @@ class SelectN(Elementwise):
             chosen = w.select(here, case, chosen)
         return chosen
 
+    scalar_of_complex = scalar
+
 
 def _maximum(x: Any, y: Any) -> Any:
     if x.dtype.kind == "c":
@@ -233,6 +235,9 @@ class Max(Extremum):
     of_integers = np.maximum
     stablehlo = "stablehlo.maximum"
 
+    def scalar_of_complex(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.extreme(w, x, y, greater=True)
+
 
 @final
 class Min(Extremum):
@@ -242,6 +247,9 @@ class Min(Extremum):
     numpy = _minimum
     of_integers = np.minimum
     stablehlo = "stablehlo.minimum"
+
+    def scalar_of_complex(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+        return loops.complex_scalars.extreme(w, x, y, greater=False)
 
 
 @final
@@ -271,6 +279,11 @@ class Clamp(Elementwise):
         self, w: loops.Writer, low: loops.Operand, x: loops.Operand, high: loops.Operand
     ) -> loops.Operand:
         return min_p.scalar(w, max_p.scalar(w, low, x), high)
+
+    def scalar_of_complex(
+        self, w: loops.Writer, low: loops.Operand, x: loops.Operand, high: loops.Operand
+    ) -> loops.Operand:
+        return min_p.scalar_of_complex(w, max_p.scalar_of_complex(w, low, x), high)
 
     def d_x(self, t: Any, low: Any, x: Any, high: Any, out: Any) -> Any:
         return _where(bitwise_and(gt(low, x), lt(low, high)), t)

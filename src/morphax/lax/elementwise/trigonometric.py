@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from ...engines.xla.stablehlo import Value
+from ...engines import loops
 from ..ground.accuracy import check_accuracy
 from ..ground.families import Elementwise
 from ..ground.kinds import INEXACT
@@ -59,6 +60,9 @@ class Tan(SpecialPoints):
     def special(self, p: Parts) -> tuple[Value, Value]:  # that of real numbers is real
         return p.real, p.where(p.equals(p.y, 0), p.y, p.imag)
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.tan(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, add(square(out), 1.0))
 
@@ -79,6 +83,9 @@ class Asin(SpecialPoints):
     def special(self, p: Parts) -> tuple[Value, Value]:  # asin(i y) = i asinh y
         return p.where(p.equals(p.x, 0), p.x, p.real), p.imag
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.asin(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, _rsqrt_of_one_minus_square(x))
 
@@ -98,6 +105,9 @@ class Acos(SpecialPoints):
 
     def special(self, p: Parts) -> tuple[Value, Value]:  # acos(i y) = π/2 − i asinh y
         return p.where(p.equals(p.x, 0), p.number(HALF_TURN), p.real), p.imag
+
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.acos(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, neg(_rsqrt_of_one_minus_square(x)))
@@ -120,6 +130,9 @@ class Atan(SpecialPoints):
         imag, real = special_atanh(Parts(p.b, p.y, p.x, p.imag, p.real))
         return real, imag
 
+    def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
+        return loops.complex_waves.atan(w, z)
+
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return div(t, add(square(x), 1.0))
 
@@ -140,6 +153,11 @@ class Atan2(Elementwise):
     accepts = INEXACT
     numpy = _atan2
     stablehlo = "stablehlo.atan2"
+
+    def scalar_of_complex(
+        self, w: loops.Writer, x: loops.Operand, y: loops.Operand
+    ) -> loops.Operand:
+        return loops.complex_waves.angle(w, x, y)
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
         return mul(t, div(y, add(square(x), square(y))))

@@ -34,6 +34,7 @@ from ... import dtypes
 from ...core import (
     AxisFlow,
     BatchAxes,
+    Jaxpr,
     Primitive,
     ShapedArray,
     aval_of,
@@ -53,6 +54,7 @@ from ..elementwise.selection import scalar_like, select_n
 from ..ground.axes import integer_tuple
 from ..ground.linear_structure import broadcast_to, moved_axis, zeros
 from ..shape.filling import full, iota
+from . import small_transforms
 
 
 @final
@@ -126,6 +128,14 @@ class Fft(Primitive):
             return x
         rest = FftType.IFFT if fft_type is FftType.IFFT else FftType.FFT
         return _lower_axes_before(b, x, rest, others, len(last))
+
+    def program_in_place(
+        self, x: Any, *, fft_type: FftType, fft_lengths: Lengths
+    ) -> Jaxpr | None:
+        """Products with small matrices, if the lengths are small or have small factors."""
+        if not x.is_static or not small_transforms.is_small(fft_lengths):
+            return None
+        return small_transforms.program(x.strip_weak_type(), fft_type.name, fft_lengths)
 
     def transpose(self, ct: Any, x: Any, *, fft_type: FftType, fft_lengths: Lengths) -> list[Any]:
         if 0 in fft_lengths:

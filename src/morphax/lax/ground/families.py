@@ -34,6 +34,10 @@ from .linear_structure import add_tangents, broadcast_in_dim_p, broadcast_to, mo
 from .narrow import COMPUTED_IN
 
 
+# So many operations on floats one on complex numbers is about.
+_OF_COMPLEX = 4
+
+
 class Elementwise(Primitive):
     """Operations that act on each element by itself.
 
@@ -93,10 +97,17 @@ class Elementwise(Primitive):
     def to_loops(
         self, b: loops.Builder, out: Any, *operands: loops.Value, **params: Any
     ) -> loops.Value:
+        is_complex = "c" in [x.dtype.kind for x in operands]
+        cost = self.loop_cost(**params)
+        if is_complex:
+            if self.scalar_of_complex is None:
+                b.refuse("complex numbers have no form of loops")
+            operation = partial(self.scalar_of_complex, b.writer, **params)
+            return b.elementwise(out, operation, *operands, cost=_OF_COMPLEX * cost)
         if type(self).scalar is Elementwise.scalar and self.name not in loops.SIGNATURES:
             b.refuse("it has no form of loops")
         operation = partial(self.scalar, b.writer, **params)
-        return b.elementwise(out, operation, *operands, cost=self.loop_cost(**params))
+        return b.elementwise(out, operation, *operands, cost=cost)
 
     def loop_cost(self, **params: Any) -> int:
         """About how long it takes in a loop program, where an addition takes 1."""
@@ -105,6 +116,9 @@ class Elementwise(Primitive):
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
         """The operation on scalars, in a loop program."""
         return w.op(self.name, *operands)
+
+    # The same where an operand is complex; without it such numbers are left to XLA.
+    scalar_of_complex: Callable[..., loops.Operand] | None = None
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         out = self.bind(*primals, **params)

@@ -92,7 +92,7 @@ def above(name: str, places: np.ndarray) -> np.ndarray:
     return places
 
 
-@pytest.mark.parametrize("engine", ["eager", "xla"])
+@pytest.mark.parametrize("engine", WHOLE)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", OF_COMPLEX)
 def test_complex_numbers(name: str, dtype: str, engine: str) -> None:

@@ -118,8 +118,10 @@ def has_narrow_parts(z: Operand) -> bool:
 
 
 def magnitude(w: Writer, z: Operand) -> Operand:
-    """|z|, NaN if a part is."""
-    size = _size(w, wide_parts(w, z), is_narrow=has_narrow_parts(z))
+    """|z|; one infinite part is far enough, beside NaN too."""
+    pair = wide_parts(w, z)
+    size = _size(w, pair, is_narrow=has_narrow_parts(z))
+    size = w.select(has_part(w, "inf", pair), like(w, size, math.inf), size)
     return w.convert(size, PART_OF[z.dtype])
 
 
@@ -234,8 +236,7 @@ def exponential_less_one(w: Writer, z: Operand) -> Operand:
     below = w.op("mul", like(w, y, 2.0), w.op("mul", half, half))
     real = w.op("sub", w.op("mul", w.op("expm1", x), w.op("cos", y)), below)
     # Where e^x − 1 would overflow and e^z does not.
-    is_far = w.all_of([w.op("gt", x, like(w, x, 40.0)), w.op("not", is_infinite(w, x))])
-    real = w.select(is_far, power, real)
+    real = w.select(w.op("gt", x, like(w, x, 40.0)), power, real)
     is_lost = w.all_of([w.op("eq", part, like(w, x, 0.0)) for part in (power, imag)])
     return w.op("complex", w.select(is_lost, like(w, x, -1.0), real), imag)
 

@@ -61,9 +61,14 @@ def wave(
     def factor(name: str) -> Operand:
         return w.op(name, height if name in ("sinh", "cosh") else turned)
 
-    first, second = [
-        _kept_product(w, *map(factor, pair)) for pair in (real_part, imaginary_part)
-    ]
+    def product_of(of_angle: str, of_height: str) -> Operand:
+        found = _kept_product(w, factor(of_angle), factor(of_height))
+        return w.select(is_lost, like(w, x, math.inf), found) if of_angle == "cos" else found
+
+    # C has ∞ there, and leaves its sign open.
+    is_bounded = w.op("lt", w.op("fabs", turned), like(w, x, math.inf))
+    is_lost = w.all_of([is_infinite(w, height), w.op("not", is_bounded)])
+    first, second = product_of(*real_part), product_of(*imaginary_part)
     return w.op("complex", first, w.op("neg", second) if is_negated else second)
 
 
@@ -116,7 +121,12 @@ def _tanh(w: Writer, pair: Pair) -> Pair:
     one = w.op("add", w.op("copysign", like(w, x, 1.0), x), w.op("sub", left, left))
     is_real = w.op("eq", y, like(w, y, 0.0))
     imag = w.select(is_real, y, w.select(is_far, left, imag))
-    return w.select(is_far, one, real), imag
+    return _odd_in(w, x, w.select(is_far, one, real)), imag
+
+
+def _odd_in(w: Writer, x: Operand, found: Operand) -> Operand:
+    """A real part that is x where x is 0, whatever the other part is."""
+    return w.select(w.op("eq", x, like(w, x, 0.0)), x, found)
 
 
 # Inverses
@@ -151,7 +161,8 @@ def _asin(w: Writer, pair: Pair, *, is_narrow: bool) -> Pair:
     (a, b), above_one = _around_one(w, pair, is_narrow=is_narrow)
     real, _ = product(w, (a, b), above_one)
     _, imag = product(w, (a, w.op("neg", b)), above_one)
-    angle, far = w.op("atan2", x, real), w.op("atan2", x, w.op("fabs", y))
+    angle = _odd_in(w, x, w.op("atan2", x, real))
+    far = w.op("atan2", x, w.op("fabs", y))
     endless = w.op("copysign", like(w, x, math.inf), y)
     return _far_or_near(w, pair, (far, endless), (angle, w.op("asinh", imag)))
 
@@ -172,7 +183,9 @@ def acos(w: Writer, z: Operand) -> Operand:
     half = w.op("atan2", below[0], c)
     endless = w.op("neg", w.op("copysign", like(w, x, math.inf), y))
     far = w.op("atan2", w.op("fabs", y), x), endless
-    near = w.op("add", half, half), w.op("asinh", imag)
+    angle = w.op("add", half, half)
+    angle = w.select(w.op("eq", x, like(w, x, 0.0)), like(w, x, math.pi / 2), angle)
+    near = angle, w.op("asinh", imag)
     return made(w, _far_or_near(w, (x, y), far, near), z.dtype)
 
 
@@ -185,7 +198,9 @@ def acosh(w: Writer, z: Operand) -> Operand:
     real, _ = product(w, (a, w.op("neg", b)), above_one)
     half = w.op("atan2", b, above_one[0])
     far = like(w, x, math.inf), w.op("atan2", y, x)
-    near = w.op("asinh", real), w.op("add", half, half)
+    angle = w.op("add", half, half)
+    is_lost = w.all_of([w.op("eq", x, like(w, x, 0.0)), w.op("ne", y, y)])
+    near = w.op("asinh", real), w.select(is_lost, like(w, x, math.pi / 2), angle)
     return made(w, _far_or_near(w, (x, y), far, near), z.dtype)
 
 
@@ -222,8 +237,7 @@ def _atanh(w: Writer, pair: Pair) -> Pair:
     far = w.select(is_endless, w.op("copysign", like(w, x, 0.0), x), far)
     right = w.op("copysign", like(w, x, math.pi / 2), y)
     right = w.select(w.op("ne", y, y), y, right)
-    real = w.select(w.op("eq", x, like(w, x, 0.0)), x, w.select(is_huge, far, real))
-    return real, w.select(is_huge, right, angle)
+    return _odd_in(w, x, w.select(is_huge, far, real)), w.select(is_huge, right, angle)
 
 
 def angle(w: Writer, u: Operand, v: Operand) -> Operand:

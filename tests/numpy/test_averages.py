@@ -1,6 +1,8 @@
-"""Means over more elements than an int32 counts."""
+"""Means: over more elements than an int32 counts, and with weights of several axes."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,3 +18,24 @@ def test_more_elements_than_int32_counts(function: object) -> None:
     assert program.out_avals[0].shape == ()
     if function is jnp.mean:
         assert "4294967296.0" in str(program)
+
+
+AXES = [None, 0, 1, -1, (0,), (0, 1), (1, 0), (2, 0), (2, 1, 0), (1, 1), 3, ()]
+WEIGHTS = [(), (1,), (2,), (3,), (4,), (2, 3), (3, 2), (4, 2), (1, 4), (2, 3, 4), (1, 3, 4)]
+
+
+@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("shape", WEIGHTS)
+def test_weights_of_several_axes(axis: Any, shape: tuple[int, ...]) -> None:
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    weights = np.random.default_rng(0).uniform(1, 2, shape).astype(np.float32)
+    try:
+        wanted = np.average(x, axis, weights, returned=True, keepdims=True)
+    except (TypeError, ValueError):
+        with pytest.raises(ValueError, match="given:"):
+            jnp.average(x, axis, weights)
+        return
+    for function in (jnp.average, jax.jit(jnp.average, static_argnums=(1, 3, 4))):
+        found = function(x, axis, weights, True, True)
+        for part, expected in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(part, expected, rtol=1e-6)

@@ -187,10 +187,19 @@ def average(
 
 
 def _along(weights: Any, a: Any, axis: Axis) -> Any:
-    """Weights of one axis, shaped to broadcast along it."""
-    weights = as_array("average", weights)
-    if weights.aval.ndim == 1 and a.aval.ndim > 1:
-        (place,) = canonical_axes("average", axis, a.aval.ndim)
-        shape = [n if i == place else 1 for i, n in enumerate(a.aval.shape)]
-        weights = lax.reshape(weights, shape)
-    return broadcast_to(weights, a.aval.shape) if aval_of(weights).ndim else weights
+    """Weights of each element, or of the axes that the average is over, in the shape of `a`."""
+    weights, shape = as_array("average", weights), a.aval.shape
+    if weights.aval.shape == shape:
+        return weights
+    axes = () if axis is None else tuple(canonical_axes("average", axis, a.aval.ndim))
+    if axis is None or weights.aval.shape != tuple([shape[i] for i in axes]):
+        raise ValueError(
+            message(
+                "jnp.average, argument weights",
+                given=f"weights of shape {weights.aval.shape} for {a.aval}, axis={axis}",
+                expected="the shape of the array, or that of the axes that the average is over",
+                fix="Name the axes of the weights by axis, in their order, or broadcast them.",
+            )
+        )
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    return lax.broadcast_in_dim(lax.transpose(weights, order), shape, sorted(axes))

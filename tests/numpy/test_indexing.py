@@ -323,3 +323,39 @@ def test_what_is_empty_indexes_and_has_no_roots() -> None:
     assert [v.dtype for v in jnp.ix_(jnp.zeros(0), jnp.zeros(0, bool))] == ["int32", "int32"]
     for coefficients in (jnp.zeros(0), jnp.ones(1)):
         assert jax.jit(jnp.roots)(coefficients).shape == (0,)
+
+
+WINDOWS: list[Callable[[Any], Any]] = [
+    lambda i: jax.ds(i, 2),
+    lambda i: (jax.ds(i, 2), 1),
+    lambda i: (slice(None), jax.ds(i, 3)),
+    lambda i: (jax.ds(i, 2), jax.ds(1, 2)),
+    lambda i: (..., None, jax.ds(i, 2)),
+    lambda i: (jax.ds(i, 2), slice(0, 2)),
+    lambda i: (np.array([True, False, True, True]), jax.ds(i, 2)),
+    lambda i: (jax.ds(i, 2, 2), np.array([2, 0])),
+]
+
+
+@pytest.mark.parametrize("index", WINDOWS)
+def test_windows_of_traced_starts(index: Callable[[Any], Any]) -> None:
+    x = numbered((4, 5))
+
+    def at(start: int) -> Any:
+        """The index of NumPy, with windows moved inside."""
+        parts, found, axis = index(start), [], 0
+        for part in parts if type(parts) is tuple else (parts,):
+            if type(part) is type(jax.ds(0, 1)):
+                span = (part.size - 1) * part.stride + 1
+                first = min(part.start, x.shape[axis] - span)
+                found.append(slice(first, first + span, part.stride))
+            else:
+                found.append(part)
+            axis += part is not None
+        return tuple(found)
+
+    read = jit(lambda x, i: x[index(i)])
+    for start in (0, 1, 3, 9):
+        wanted = x[at(start)]
+        np.testing.assert_array_equal(jnp.asarray(x)[index(start)], wanted)
+        np.testing.assert_array_equal(read(x, start), wanted)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -213,3 +215,30 @@ def test_lists_have_the_dtype_that_their_numbers_combine_to(x64: bool, mode: str
 def test_what_are_no_lists_of_numbers(items: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="given:"):
         jnp.array(items)
+
+
+@pytest.mark.parametrize(
+    ("items", "wanted", "dtype"),
+    [
+        (range(5), [0, 1, 2, 3, 4], "int32"),
+        (range(0), [], "float32"),
+        (array("i", [2, 3]), [2, 3], "int32"),
+        (array("d", [2.5]), [2.5], "float32"),
+        (bytearray(b"xy"), [120, 121], "uint8"),
+        (memoryview(np.ones((2, 2))), [[1, 1], [1, 1]], "float32"),
+        (deque([1, 2.5]), [1, 2.5], "float32"),
+        ([range(2), [3, 4]], [[0, 1], [3, 4]], "int32"),
+    ],
+)
+def test_buffers_and_sequences_are_arrays(items: Any, wanted: Any, dtype: str) -> None:
+    for function in (jnp.array, jnp.asarray):
+        found = function(items)
+        assert found.dtype == dtype
+        assert np.asarray(found).tolist() == wanted
+
+
+def test_arrays_do_not_change_with_buffers() -> None:
+    buffer = bytearray(b"ab")
+    made = [jnp.array(buffer), jnp.asarray(buffer)]
+    buffer[0] = 0
+    assert [x.tolist() for x in made] == [[97, 98]] * 2

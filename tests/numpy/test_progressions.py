@@ -29,3 +29,28 @@ def test_a_histogram_counts_the_greatest_number_when_compiled() -> None:
 
 def test_an_infinite_progression_ends_where_it_is_told_to() -> None:
     np.testing.assert_array_equal(jnp.linspace(-np.inf, 0.0, 4)[-1], 0.0)
+
+
+@pytest.mark.parametrize("ends", [(0, 25), (0, 1), (1, 10), (0, 100), (2, 5), (10, -10)])
+def test_multiples_of_steps_that_floats_hold_are_exact(ends: tuple[int, int]) -> None:
+    compiled = jax.jit(jnp.linspace, static_argnums=2)
+    for count in range(2, 40):
+        wanted, step = np.linspace(*ends, count, retstep=True)
+        is_whole = (wanted == np.round(wanted)) & (step == np.float32(step))
+        for function in (jnp.linspace, compiled):
+            found = np.asarray(function(*map(float, ends), count))
+            np.testing.assert_array_equal(found[is_whole], wanted[is_whole])
+            np.testing.assert_allclose(found, wanted, rtol=3e-7, atol=2e-6)
+
+
+def test_numbers_on_the_edges_of_bins() -> None:
+    numbers = np.array([1, 2, 3, 10, 11, 15, 19, 25])
+    counts, edges = jnp.histogram(numbers, range=(0, 25), bins=5)
+    assert counts.tolist() == [3, 0, 2, 2, 1]
+    assert edges.tolist() == [0, 5, 10, 15, 20, 25]
+
+
+@pytest.mark.parametrize("ends", [(-3e38, 3e38), (3e38, -3e38)])
+def test_steps_that_overflow(ends: tuple[float, float]) -> None:
+    found = np.asarray(jnp.linspace(*ends, 5), np.float64)
+    np.testing.assert_allclose(found, np.linspace(*ends, 5), rtol=1e-6)

@@ -73,7 +73,7 @@ class Shard:
 
     def __repr__(self) -> str:
         facts = f"device={self._device!r}, index={self.index}, replica_id={self.replica_id}"
-        data = f", data={self._data}" if self._data is not None else ""
+        data = f", data={self.data}" if self._data is not None else ""
         return f"Shard({facts}{data})"
 
 

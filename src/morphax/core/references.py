@@ -198,7 +198,7 @@ class Cell:
         return "a reference made by new_ref"
 
     def __repr__(self) -> str:
-        return f"Cell({self.aval})"
+        return f"Ref({self.value}, dtype={self.aval.dtype})"
 
 
 def is_reference(x: object) -> bool:

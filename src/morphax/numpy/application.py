@@ -75,7 +75,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
     Args:
         x: array.
-        condlist: conditions, of the shape of `x`.
+        condlist: conditions, of the shape of `x`, or truth values that hold everywhere.
         funclist: a function or constant for each; one more is for elements where all are false,
             which are 0 without it.
         *args, **kw: further arguments of the functions.
@@ -125,7 +125,7 @@ def _conditions(condlist: Any, x: Any) -> list[Any]:
         single = all(c.aval.ndim == 0 for c in nested) and x.aval.ndim > 0
         return [asarray(condlist)] if single else nested
     array = asarray(condlist)
-    if array.aval.ndim in (0, x.aval.ndim):
+    if array.aval.ndim in (0, x.aval.ndim) and array.aval.shape in ((), x.aval.shape):
         return [array]
     return [
         lax.index_in_dim(array, index(i), 0, keepdims=False) for i in range(array.aval.shape[0])

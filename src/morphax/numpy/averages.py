@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of, carries_aval, is_value
+from ..core import carries_aval, is_value
 from ..core.dims import Dim, SymbolicDim
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert

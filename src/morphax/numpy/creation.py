@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from array import array as std_array
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -110,11 +111,15 @@ def _contents(object: Any, dtype: Any) -> Any:
         return _from_sequence(object, dtype)
     if hasattr(object, "__array__") or hasattr(object, "__array_interface__"):
         return _from_numpy(np.asarray(object), dtype)
+    if isinstance(object, (bytearray, memoryview, std_array)):
+        return _from_numpy(np.asarray(memoryview(object)), dtype)
+    if isinstance(object, Sequence) and not isinstance(object, (str, bytes)):
+        return _from_sequence(tuple(object), dtype)
     raise TypeError(
         message(
             _OBJECT,
             given=described(object),
-            expected="an array, a scalar, or nested lists of these",
+            expected="an array, a scalar, a buffer, or nested sequences of these",
             fix="Convert the data to numbers first.",
         )
     )

@@ -35,10 +35,13 @@ from .index_plan import (
     plan_index,
     signature_of,
 )
+from .index_windows import has_windows, without_windows
 
 
 def getitem(x: Any, index: Any) -> Any:
-    """`x[index]` with NumPy's meaning, for arrays and tracers."""
+    """`x[index]` with NumPy's meaning, for arrays and tracers; windows are those of `jax.ds`."""
+    if has_windows(index):
+        x, index = without_windows(x, index)
     if current().check_static_indices:
         _check_static_indices(x.aval.shape, signature_of(x, index)[0])
     return take_index(x, index, GatherScatterMode.CLIP, None)

@@ -138,22 +138,26 @@ def linspace(
     low, high = as_array("linspace", start), as_array("linspace", stop)
     common, _ = inexact_type("linspace", low, high)
     target = common if dtype is None else dtypes.requested(dtype, "linspace")
-    low, high = convert(low, common), convert(high, common)
+    wide = np.dtype(np.float32) if common.itemsize < 4 else common
+    low, high = convert(low, wide), convert(high, wide)
     shape = lax.broadcast_shapes(low.aval.shape, high.aval.shape)
     low, high = repeated(low, shape), repeated(high, shape)
-    intervals = np.asarray(max(count - 1 if endpoint else count, 1), common)[()]
+    intervals = np.asarray(max(count - 1 if endpoint else count, 1), wide)[()]
     step = lax.div(lax.sub(high, low), intervals)
-    places = lax.broadcasted_iota(common, (count, *shape), 0)
+    places = lax.broadcasted_iota(wide, (count, *shape), 0)
     fractions = lax.div(places, intervals)
     first, last = repeated(low, (count, *shape)), repeated(high, (count, *shape))
-    # Weighting both ends hits them, which adding multiples of the step would not.
     out = lax.add(lax.mul(first, lax.sub(1, fractions)), lax.mul(last, fractions))
+    if not dtypes.issubdtype(common, np.complexfloating):
+        # Multiples of the step are exact where it is: 0, 5, … 25.  But the step may be infinite.
+        exact = lax.add(first, lax.mul(places, repeated(step, (count, *shape))))
+        out = lax.select(repeated(lax.is_finite(step), (count, *shape)), exact, out)
     if endpoint and count > 1:
-        # XLA multiplies with the reciprocal, which in half precision need not lead to 1.
+        # Neither way need lead there.
         out = lax.select(lax.eq(places, intervals), last, out)
     if dtypes.issubdtype(target, np.integer):
         out = lax.floor(out)
     place = integer("jnp.linspace, argument axis", axis) % out.aval.ndim
     out = convert(moved_axis(out, 0, place), target)
     out = placed(out, device)
-    return (out, step) if retstep else out
+    return (out, convert(step, common)) if retstep else out

@@ -65,6 +65,12 @@ class HasRules:
         self.nondiff_argnames = tuple(nondiff_argnames)
         self.symbolic_zeros = False
 
+    def __getattr__(self, name: str) -> Any:
+        # What a decorator below this one offers, as `def_vmap` of `custom_vmap`.
+        if name.startswith("_") or "fun" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.fun, name)
+
     @frames_hidden
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._check_defined()

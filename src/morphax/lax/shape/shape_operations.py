@@ -350,8 +350,8 @@ def broadcast_in_dim(
     Args:
         operand: array of any shape.
         shape: shape of the result.
-        broadcast_dimensions: for each axis of the operand, the axis of the result it becomes, in
-            increasing order; there the sizes agree, or that of the operand is 1.
+        broadcast_dimensions: for each axis of the operand, the axis of the result it becomes;
+            there the sizes agree, or that of the operand is 1.
         out_sharding: sharding of the result.
 
     Raises:
@@ -374,6 +374,9 @@ def broadcast_in_dim(
         aval = operand.aval
         if aval.shape == sizes and axes == tuple(range(aval.ndim)):
             return operand
+    if list(axes) != sorted(axes) and len(axes) == aval_of(operand).ndim:
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        operand, axes = transpose(operand, order), tuple(sorted(axes))
     return broadcast_in_dim_p.bind(
         operand, shape=sizes, broadcast_dimensions=axes, sharding=out_sharding
     )

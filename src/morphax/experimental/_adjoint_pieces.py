@@ -3,9 +3,10 @@
 To integrate the adjoint backwards from one time to the one before, the solution y is integrated
 backwards beside it.  What decays forwards grows backwards: of dy/dt = −1000 y the rounding error of
 y has grown by e¹⁰⁰⁰ after a second, and with y the field, until it overflows.  But y at the time
-before is known.  Where the way back does not lead to it, the interval is halved: one forwards
-gives y in the middle, from where the next attempt starts, and so on, so that errors grow for the
-length of a piece only.
+before is known.  Where the way back does not lead to it, the interval is halved, and integrated
+forwards to find y in the middle, from where the next attempt starts.  And so on, so that errors
+grow for the length of a piece only.  A way back that has lost the solution may have no end: an
+attempt has so many steps, and its result is NaN if they do not suffice.
 
 A stack holds the values that have been reached forwards and not yet backwards.  Memory is that of
 `_DEPTH` values; there are at most 2 to that power pieces, and as a rule there is one.  A piece of

@@ -10,7 +10,8 @@ The method itself is shared with `morphax.science.integrate`, whose `solve_ivp` 
 Reference: Chen, Rubanova, Bettencourt & Duvenaud, "Neural ordinary differential equations", NeurIPS
 2018 (adjoint).
 
-Limits: explicit, so not for stiff problems; there is no forward-mode derivative.
+Limits: explicit, so not for stiff problems; there is no forward-mode derivative, and second
+derivatives go back in one piece.
 """
 
 from __future__ import annotations

@@ -99,6 +99,68 @@ def test_gradient_of_a_tree() -> None:
     np.testing.assert_allclose(slopes["k"], -3 * (T * decays).sum(), rtol=1e-5)
 
 
+def beside_another(f: Any) -> Any:
+    """`f` as the first member of a batch, the second of which decays slowly."""
+
+    def first(y: Any, t: Any, rate: Any) -> Any:
+        batch = jax.vmap(f, (None, None, 0))(y, t, np.stack([rate, np.float32(1)]))
+        return jax.tree.map(lambda x: x[0], batch)
+
+    return first
+
+
+@pytest.mark.parametrize("rate", [20.0, 1000.0, 5000.0])
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit, beside_another])
+def test_gradients_of_what_decays_fast(rate: float, wrap: Any) -> None:
+    """On the way back it grows, to more than there are numbers for."""
+    times = np.float32([0, 1e-3, 1e-2, 0.1, 0.5, 1])
+
+    def loss(y: Any, t: Any, rate: Any) -> Any:
+        return (odeint(decay, y, t, rate) ** 2).sum()
+
+    gradient = wrap(jax.grad(loss, (0, 1, 2)))
+    squares = np.exp(-2 * rate * times.astype(float))
+    of_times = -2 * rate * squares
+    of_times[0] = -of_times[1:].sum()
+    expected = 2 * squares.sum(), of_times, (-2 * times * squares).sum()
+    found = gradient(np.float32(1), times, np.float32(rate))
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5 * max(1, abs(y).max()))
+
+
+def lorenz(y: Any, t: Any) -> Any:
+    a, b, c = y
+    return jnp.stack([10 * (b - a), a * (28 - c) - b, a * b - 8 / 3 * c])
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        (0.5, (-9.19520859, -7.37238056, 1.56894408)),
+        (2.0, (-1.01003064, -0.78241452, -0.53931989)),
+        (5.0, (-1.88383034, -1.54971319, 1.36629364)),
+    ],
+)
+def test_gradients_of_what_is_lost_on_the_way_back(end: float, expected: tuple[float, ...]) -> None:
+    """From the equation of the derivatives, by SciPy's DOP853 with tolerances of 1e-12.
+
+    The volume between solutions shrinks by e¹⁴ in a unit of time.
+    """
+    with jax.enable_x64(True):
+        found = jax.grad(lambda y: odeint(lorenz, y, jnp.array([0.0, end]))[-1].sum())(jnp.ones(3))
+        np.testing.assert_allclose(found, expected, rtol=3e-6)
+
+
+def test_gradients_where_no_way_leads_back() -> None:
+    """A pole, too few steps, a stop: they end, and are those of the solution where there is one."""
+    of_pole = jax.grad(lambda y: odeint(lambda y, t: y**2, y, T)[-1])(1.0)
+    assert np.isnan(of_pole) or abs(of_pole) > 1e20
+    few = jax.grad(lambda y: odeint(lambda y, t: -50 * y, y, T, mxstep=3)[-1])(1.0)
+    assert np.isfinite(few)
+    stops = jax.grad(lambda y: odeint(lambda y, t: jnp.where(t < 1, -y, 0.0), y, T).sum())(1.0)
+    assert stops == pytest.approx(1 + np.exp(-0.5) + 3 * np.exp(-1), rel=1e-4)
+
+
 ERRORS = [
     pytest.param(lambda: odeint(3, 1.0, T), TypeError, "a callable", id="function"),
     pytest.param(lambda: odeint(decay, 1, T, 0.5), TypeError, "argument y0", id="integer y0"),

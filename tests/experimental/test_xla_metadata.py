@@ -13,7 +13,14 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.experimental.compute_on import compute_on, compute_on2
-from morphax.experimental.xla_metadata import set_xla_metadata
+from morphax.experimental.fused import fused
+from morphax.experimental.scheduling_groups import scheduling_group
+from morphax.experimental.xla_metadata import (
+    fuse_limit,
+    must_fuse_call,
+    set_xla_metadata,
+    xla_metadata_call,
+)
 
 
 def notes(f: Callable[..., Any], *args: Any) -> dict[str, list[str]]:
@@ -140,6 +147,66 @@ def test_compute_on(unit: str, note: str) -> None:
     assert notes(f, 1.0) == {"sine": [note]}
     assert f(1.0)["a"] == pytest.approx(np.sin(1.0))
     assert jax.grad(lambda x: f(x)["a"])(1.0) == pytest.approx(np.cos(1.0))
+
+
+def test_the_two_forms_of_compute_on() -> None:
+    """Before JAX 0.12 the unit alone, from then on what `compute_on2` is given."""
+    device = jax.memory.Space.Device
+    unit = {"compute_type": "device_host", "out_memory_spaces": device}
+    expected = {"sine": ['_xla_compute_type = "host"']}
+    for f in (
+        compute_on("device_host")(jnp.sin),
+        compute_on(compute_type="device_host")(jnp.sin),
+        compute_on(**unit)(jnp.sin),
+        compute_on(jnp.sin, **unit),
+    ):
+        assert notes(f, 1.0) == expected
+        assert f(1.0) == pytest.approx(np.sin(1.0))
+    with pytest.raises(TypeError, match="compute_on, argument out_memory_spaces"):
+        compute_on(jnp.sin, compute_type="device")(1.0)
+    with pytest.raises(TypeError, match="compute_on, argument compute_type"):
+        compute_on()
+
+
+def double_sine(x: Any) -> Any:
+    return 2 * jnp.sin(x)
+
+
+def test_calls_with_notes() -> None:
+    both = {"sine": ['a = "b", n = "3"'], "multiply": ['a = "b", n = "3"']}
+    for f in (
+        xla_metadata_call(double_sine, a="b", n=3),
+        xla_metadata_call(a="b", n=3)(double_sine),
+    ):
+        assert notes(f, 1.0) == both
+        assert jax.grad(f)(1.0) == pytest.approx(2 * np.cos(1.0))
+    assert notes(must_fuse_call(7)(jnp.sin), 1.0) == {"sine": ['MUST_FUSE = "7"']}
+    assert notes(scheduling_group("g")(jnp.sin), 1.0) == {"sine": ['scheduling_group = "g"']}
+
+    def limited(x: Any) -> Any:
+        with fuse_limit():
+            return jnp.sin(x)
+
+    assert notes(limited, 1.0) == {"sine": ['FUSE_LIMIT = "true"']}
+
+
+def test_fused() -> None:
+    device = jax.memory.Space.Device
+
+    def both(x: Any, y: Any) -> Any:
+        return {"sum": x + y, "product": x * y}
+
+    for spaces in ((device, device), device, {"sum": device, "product": device}):
+        f = fused(out_spaces=spaces)(both)
+        for run in (f, jax.jit(f)):
+            assert run(2.0, 3.0) == {"sum": 5.0, "product": 6.0}
+        assert jax.grad(lambda x, f=f: f(x, 3.0)["product"])(2.0) == 3.0
+        np.testing.assert_array_equal(jax.vmap(f)(np.ones(2), np.ones(2))["sum"], [2, 2])
+    assert notes(fused(out_spaces=(device,))(jnp.sin), 1.0) == {"sine": ['MUST_FUSE = "true"']}
+    with pytest.raises(ValueError, match="1 memory spaces for 2 results"):
+        fused(out_spaces=(device,))(both)(1.0, 2.0)
+    with pytest.raises(TypeError, match="fused, argument out_spaces"):
+        fused(out_spaces=("device", "device"))(both)(1.0, 2.0)
 
 
 def test_options_of_a_part() -> None:

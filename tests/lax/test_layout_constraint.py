@@ -97,3 +97,19 @@ def test_row_by_row_is_what_programs_take_and_give(layout: Any) -> None:
     assert y.format == Format(Layout.row_major(2), there)
     assert f.lower(X).compile().input_formats == ((y.format,), {})
     assert jax.jit(lambda x: x, in_shardings=Format())(X).shape == X.shape
+
+
+def test_the_layout_of_arrays_that_asked_for_none() -> None:
+    rows = Layout((0, 1), ())
+    found: list[Layout] = []
+    jax.jit(lambda x: found.append(Layout.for_array(x)))(jnp.ones((2, 3)))
+    struct = jax.ShapeDtypeStruct((2, 3), jnp.float32)
+    for x in (jnp.ones((2, 3)), np.ones((2, 3), order="F"), struct):
+        found.append(Layout.for_array(x))
+    assert found == [rows] * 4
+    assert Layout.for_array(1.0) == Layout((), ())
+    with pytest.raises(TypeError, match="given"):
+        Layout.for_array("text")
+    rows.check_compatible_aval((2, 3))
+    with pytest.raises(ValueError, match=r"major_to_minor=\(0, 1\) for an array of 3 axes"):
+        rows.check_compatible_aval((2, 3, 4))

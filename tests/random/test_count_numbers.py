@@ -67,7 +67,7 @@ def test_outcomes_drawn_one_after_another_are_those_of_the_loop() -> None:
     n, p = jnp.array([7.0, 100.0]), jnp.array([0.2, 0.0, 0.5, 0.3])
 
     def draw(n: Any) -> Any:
-        return random.multinomial(KEY, n, p, shape=(2, 4))
+        return random.multinomial(KEY, n, p, shape=(2,))
 
     drawn = draw(n)
     np.testing.assert_array_equal(drawn, jax.jit(draw)(n))

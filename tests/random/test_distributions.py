@@ -199,6 +199,13 @@ WRONG = (
     (lambda: random.choice(KEY, 2, p=jnp.array([-1.0, 2.0])), ValueError, "p.*-1.0, 2.0.*≥ 0"),
     (lambda: random.choice(KEY, 2, p=jnp.zeros(2)), ValueError, "argument p.*not all 0"),
     (lambda: random.multinomial(KEY, 3, jnp.array([jnp.nan, 1])), ValueError, "argument p.*nan"),
+    (lambda: random.multinomial(KEY, 3, jnp.float32(0.5)), ValueError, "argument p.*a number"),
+    (
+        lambda: random.multinomial(KEY, 3, jnp.ones((2, 3)), shape=(2, 3)),
+        ValueError,
+        "shape \\(2,\\)",
+    ),
+    (lambda: random.multinomial(KEY, jnp.ones(4), jnp.ones(3)), ValueError, "shape \\(4,\\)"),
     (lambda: random.poisson(KEY, 1.0, dtype="float32"), ValueError, "poisson, argument dtype"),
 )
 
@@ -214,6 +221,22 @@ def test_elements_that_nobody_reads_and_rounding_are_no_errors() -> None:
     p = jnp.array([np.nan, 1 + 1e-6, -1e-8])
     np.testing.assert_array_equal(random.bernoulli(KEY, p), [False, True, False])
     assert random.choice(KEY, 2, p=jnp.array([1.0, -1e-8])) == 0
+
+
+def test_the_shape_of_multinomial_numbers_is_without_the_outcomes() -> None:
+    """As JAX says, and from 0.12 on does; recorded there."""
+    p = jnp.array([0.2, 0.3, 0.5])
+    drawn = random.multinomial(random.key(0), 10, p, shape=(2,))
+    np.testing.assert_array_equal(drawn, [[1, 1, 8], [6, 1, 3]])
+    assert random.multinomial(KEY, 10, p, shape=()).shape == (3,)
+    assert random.multinomial(KEY, jnp.ones((4, 1)), jnp.ones((2, 3)), shape=(4, 2)).shape == (
+        4,
+        2,
+        3,
+    )
+    assert jax.vmap(lambda k: random.multinomial(k, 10, p, shape=(5,)))(
+        random.split(KEY, 2)
+    ).shape == (2, 5, 3)
 
 
 HALVES = jnp.array([0.5j, 0.5])

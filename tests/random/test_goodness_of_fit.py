@@ -156,7 +156,7 @@ DISCRETE = {
     ),
     "bernoulli, rare": (lambda k: random.bernoulli(k, 2e-3, SHAPE), np.array([0.998, 0.002])),
     "multinomial, uneven": (
-        lambda k: random.multinomial(k, 40, jnp.array([0.01, 0.9, 0.0, 0.09]), shape=(COUNT, 4))[
+        lambda k: random.multinomial(k, 40, jnp.array([0.01, 0.9, 0.0, 0.09]), shape=(COUNT,))[
             :, 3
         ],
         stats.binom(40, 0.09).pmf(np.arange(15)),
@@ -184,7 +184,7 @@ DISCRETE = {
         stats.binom(120, 0.7).pmf(np.arange(124)).reshape(31, 4).sum(1),
     ),
     "multinomial": (
-        lambda k: random.multinomial(k, 6, jnp.array([0.2, 0.3, 0.5]), shape=(COUNT, 3))[:, 1],
+        lambda k: random.multinomial(k, 6, jnp.array([0.2, 0.3, 0.5]), shape=(COUNT,))[:, 1],
         stats.binom(6, 0.3).pmf(np.arange(6)),
     ),
     "categorical": (

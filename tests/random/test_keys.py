@@ -51,6 +51,12 @@ def test_words_of_64_bits_are_refused_where_they_would_be_narrowed(dtype: Any) -
     for _ in range(2):
         with pytest.raises(TypeError, match=f"given: +words of dtype {words.dtype}"):
             random.wrap_key_data(words)
+        with pytest.raises(TypeError, match=f"given: +words of dtype {words.dtype}"):
+            jax.vmap(random.wrap_key_data)(words[None])
+    with pytest.raises(TypeError, match=f"given: +{words.dtype}"):
+        jax.vmap(random.bits)(words[None])
+    with pytest.raises(TypeError, match=f"given: +{words.dtype}"):
+        jax.vmap(jax.vmap(random.bits, 1))(words[None, :, None])
 
 
 def test_generators_are_named_in_several_ways() -> None:

@@ -13,7 +13,7 @@ import scipy.signal as reference
 import morphax as jax
 import morphax.scipy.integrate as integrate
 import morphax.scipy.signal as signal
-from morphax import enable_x64
+from morphax import enable_x64, lax
 from morphax.errors import ShapeError
 from morphax.test_util import check_grads
 
@@ -69,6 +69,19 @@ def test_dtypes_of_convolutions() -> None:
     assert signal.convolve(np.arange(3), np.ones(2, bool)).dtype == np.float64
     assert signal.convolve(np.ones(3, np.float16), np.ones(2, np.float16)).dtype == np.float16
     assert signal.correlate(np.float32(2), np.complex64(1j)) == -2j
+    weak = lax.full((4,), 0.5)
+    for run in (signal.convolve, signal.correlate):
+        assert run(weak, weak).weak_type
+        assert not run(weak, weak, method="fft").weak_type
+        assert run(weak, weak.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.float64])
+def test_frequencies_have_the_precision_of_the_signal(dtype: Any) -> None:
+    x = np.ones(8, dtype)
+    expected = x.real.dtype
+    for found in (signal.welch, lambda x, **kw: signal.csd(x, x, **kw), signal.stft):
+        assert found(x, nperseg=4, return_onesided=False)[0].dtype == expected
 
 
 def test_operands_that_cannot_be_convolved() -> None:

@@ -359,6 +359,12 @@ def test_a_result_made_of_one_weak_argument_takes_the_type_of_all() -> None:
             assert transformed(0.5, 0.5).weak_type
 
 
+def test_results_made_of_cases_or_of_a_sum_are_not_weak() -> None:
+    for function in (stats.uniform.cdf, stats.poisson.entropy):
+        for transformed in (function, jax.jit(function)):
+            assert not transformed(0.5).weak_type
+
+
 def test_complex_arguments_are_refused_where_there_are_cases() -> None:
     z = np.complex64([0.25 + 0.5j, 0.5])
     for function in (

@@ -6,10 +6,12 @@ References: XLA, "Shapes and layout", https://openxla.org/xla/shapes.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 from ..util.messages import described, message
+from .values import aval_of
 
 
 @final
@@ -101,6 +103,25 @@ class Layout:
     def update(self, **changes: Any) -> Layout:
         """The same layout with some fields changed."""
         return replace(self, **changes)
+
+    def check_compatible_aval(self, aval_shape: Sequence[Any]) -> None:
+        """Raise `ValueError` unless these are the axes of arrays of this shape."""
+        self.check_rank(len(aval_shape), "Layout.check_compatible_aval")
+
+    @classmethod
+    def for_array(cls, x: Any) -> Layout:
+        """The layout that arrays like `x` have where no other is asked for.
+
+        Args:
+            x: an array, a traced value, a number, or the shape and dtype of one.
+
+        Example:
+            >>> import numpy as np
+            >>> from morphax.core import Layout
+            >>> Layout.for_array(np.ones((2, 3)))
+            Layout(major_to_minor=(0, 1), tiling=(), sub_byte_element_size_in_bits=0)
+        """
+        return cls.row_major(len(x.shape) if hasattr(x, "shape") else aval_of(x).ndim)
 
     @classmethod
     def row_major(cls, ndim: int) -> Layout:

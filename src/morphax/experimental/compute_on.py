@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from functools import partial, wraps
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 from .. import tree
@@ -22,19 +21,32 @@ _ATTRIBUTES = {
 }
 
 
-def compute_on(compute_type: str) -> AbstractContextManager[None]:
+def compute_on(
+    f: Callable[..., Any] | str | None = None,
+    compute_type: Any = None,
+    *,
+    out_memory_spaces: Any = None,
+    compiler_options: Mapping[str, Any] | None = None,
+) -> Any:
     """A context, or decorator, for what a special unit of a device shall compute.
 
     Compiled programs say so by attributes of their operations; XLA does what the platform can do
     of it, and a CPU does nothing.  Eager operations are computed where they are.
 
+    There are two forms.  That of JAX before 0.12 takes the unit alone, and is a context and a
+    decorator.  That of JAX 0.12 takes memory spaces of results too, and is a decorator, or is given
+    the function at once; it is `compute_on2`.
+
     Args:
+        f: the function, in the second form; or the unit, in the first.
         compute_type: ``"device_host"`` for the host of the device, ``"device"`` for the device
             itself, ``"tpu_sparsecore"``, or ``"gpu_stream:n"`` for stream n of a GPU.
+        out_memory_spaces: `jax.memory.Space` of the results, or a prefix of their tree.
+        compiler_options: for that part of the program, in the second form.
 
     Raises:
-        TypeError: if it is no string.
-        ValueError: if it is none of these.
+        TypeError: if the unit is no string, or a memory space is none.
+        ValueError: if the unit is none of these.
 
     Example:
         >>> import morphax as jax, morphax.numpy as jnp
@@ -43,7 +55,9 @@ def compute_on(compute_type: str) -> AbstractContextManager[None]:
         >>> "_xla_compute_type" in program.as_text()
         True
     """
-    return with_attributes(_attributes("compute_on", compute_type))
+    if not callable(f) and out_memory_spaces is None:
+        return with_attributes(_attributes("compute_on", compute_type if f is None else f))
+    return _decorated("compute_on", f, compute_type, out_memory_spaces, compiler_options)
 
 
 def compute_on2(
@@ -51,7 +65,7 @@ def compute_on2(
     *,
     compute_type: str,
     out_memory_spaces: Any,
-    compiler_options: Any = None,
+    compiler_options: Mapping[str, Any] | None = None,
 ) -> Any:
     """`f`, computed by a special unit of a device, its results in given memory.
 
@@ -65,38 +79,43 @@ def compute_on2(
     Raises:
         TypeError, ValueError: as `compute_on`; or a memory space is none.
     """
+    return _decorated("compute_on2", f, compute_type, out_memory_spaces, compiler_options)
+
+
+def _decorated(
+    where: str, f: Any, compute_type: Any, spaces: Any, options: Mapping[str, Any] | None
+) -> Any:
     if f is None:
-        return partial(
-            compute_on2,
-            compute_type=compute_type,
-            out_memory_spaces=out_memory_spaces,
-            compiler_options=compiler_options,
-        )
-    attributes = _attributes("compute_on2", compute_type)
-    for name, value in (compiler_options or {}).items():
+        return lambda f: _decorated(where, f, compute_type, spaces, options)
+    attributes = _attributes(where, compute_type)
+    for name, value in (options or {}).items():
         attributes |= {name: str(value)}
 
     @wraps(f)
     def computed(*args: Any, **kwargs: Any) -> Any:
         with with_attributes(attributes):
             results = f(*args, **kwargs)
-        spaces = tree.broadcast(out_memory_spaces, results)
-        return tree.map(_put, results, spaces)
+        return in_spaces(f"{where}, argument out_memory_spaces", results, spaces)
 
     return computed
 
 
-def _put(x: Any, space: Any) -> Any:
-    if not isinstance(space, Space):
-        raise TypeError(
-            message(
-                "compute_on2, argument out_memory_spaces",
-                given=described(space),
-                expected="members of jax.memory.Space",
-                fix="Write jax.memory.Space.Device or jax.memory.Space.Host.",
+def in_spaces(where: str, results: Any, spaces: Any) -> Any:
+    """The results, moved to memory spaces, of which there is a prefix of their tree."""
+
+    def put(x: Any, space: Any) -> Any:
+        if not isinstance(space, Space):
+            raise TypeError(
+                message(
+                    where,
+                    given=described(space),
+                    expected="members of jax.memory.Space",
+                    fix="Write jax.memory.Space.Device or jax.memory.Space.Host.",
+                )
             )
-        )
-    return device_put(x, space)
+        return device_put(x, space)
+
+    return tree.map(put, results, tree.broadcast(spaces, results, lambda space: space is None))
 
 
 def _attributes(where: str, compute_type: Any) -> dict[str, str]:

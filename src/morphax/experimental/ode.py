@@ -2,20 +2,22 @@
 
 The method is that of Dormand and Prince: order 5 with an embedded one of order 4 for the error, and
 a continuous extension of order 4 for the values at the times asked for.  The pullback integrates
-the adjoint equation backwards in time, so its memory does not grow with the number of steps.
+the adjoint equation backwards in time, so its memory does not grow with the number of steps, in
+pieces that lead back to the solution (`_adjoint_pieces.py`).
 
 The method itself is shared with `morphax.science.integrate`, whose `solve_ivp` has more of them.
 
 Reference: Chen, Rubanova, Bettencourt & Duvenaud, "Neural ordinary differential equations", NeurIPS
 2018 (adjoint).
 
-Limits: explicit, so not for stiff problems; there is no forward-mode derivative.
+Limits: explicit, so not for stiff problems; there is no forward-mode derivative, and second
+derivatives go back in one piece.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, NamedTuple, final
 
@@ -38,9 +40,12 @@ from ..transforms.derivatives import vjp
 from ..transforms.flattening import check_callable
 from ..transforms.vmap import vmap
 from ..util.messages import message
+from ._adjoint_pieces import Solver, integrate_back
 
 # The step may grow and shrink by these factors.
 _SAFETY, _LARGEST_GROWTH, _LARGEST_SHRINKAGE = 0.9, 10.0, 0.2
+# The tolerances are meant for one step; an attempt to go back has at most so many.
+_SLACK, _ATTEMPT = 100.0, 4096
 
 
 def odeint(
@@ -98,7 +103,7 @@ def odeint(
     leaves, structure = tree.flatten((*args, *captured))
     layout = _Layout.of(y0)
     field = _Field(field_function, layout, structure)
-    ys = _solve(field, rtol, atol, mxstep, hmax, layout.ravel(y0), t, *leaves)
+    ys = _solve(field, _Control(rtol, atol, mxstep, hmax), layout.ravel(y0), t, *leaves)
     return vmap(layout.unravel)(ys)
 
 
@@ -204,6 +209,33 @@ def _inexact(leaves: Sequence[Any]) -> list[Any]:
     return [x for x in leaves if dtypes.issubdtype(aval_of(x).dtype, np.inexact)]
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class _Control:
+    """What bounds errors and steps, and whether too few steps are completed by extrapolation."""
+
+    rtol: float
+    atol: float
+    mxstep: float
+    hmax: float
+    extrapolates: bool = True
+
+    @property
+    def tolerance(self) -> Tolerance:
+        return Tolerance(self.rtol, self.atol)
+
+    def of_attempt(self) -> _Control:
+        """For a solution that may lead nowhere: NaN then, unless users bound the steps."""
+        if self.mxstep <= _ATTEMPT:
+            return self
+        return replace(self, mxstep=_ATTEMPT, extrapolates=False)
+
+    def of_return(self, dtype: Any) -> Tolerance:
+        """By how much a way back may miss: errors of many steps are larger than that of one."""
+        noise = float(dtypes.finfo(dtype).eps)
+        return Tolerance(_SLACK * max(self.rtol, noise), _SLACK * self.atol)
+
+
 class _State(NamedTuple):
     """An integration: after a step from `last_t` to `t`; `dense` is its continuous extension."""
 
@@ -215,58 +247,49 @@ class _State(NamedTuple):
     dense: Any
 
 
-def _integrate(
-    field: Callable[..., Any],
-    rtol: float,
-    atol: float,
-    mxstep: float,
-    hmax: float,
-    y0: Any,
-    ts: Any,
-    *args: Any,
-) -> Any:
+def _integrate(field: Callable[..., Any], control: _Control, y0: Any, ts: Any, *args: Any) -> Any:
     """Values at the times `ts`, of shape (n, size of y)."""
     # In the time s = ± t all steps are positive.
     direction = jnp.where(ts[-1] < ts[0], -1.0, 1.0).astype(ts.dtype)
-
-    tolerance = Tolerance(rtol, atol)
 
     def slope(s: Any, y: Any) -> Any:
         return (direction * field(y, direction * s, *args)).astype(y.dtype)
 
     def more(state: tuple[Any, _State], target: Any) -> Any:
         count, now = state
-        return (now.t < target) & (now.step > 0) & (count < mxstep)
+        return (now.t < target) & (now.step > 0) & (count < control.mxstep)
 
     def to_target(now: _State, target: Any) -> tuple[_State, Any]:
         def one_step(state: tuple[Any, _State]) -> tuple[Any, _State]:
-            return state[0] + 1, _step(slope, state[1], tolerance, hmax)
+            return state[0] + 1, _step(slope, state[1], control)
 
         _, now = lax.while_loop(lambda state: more(state, target), one_step, (0, now))
         width = now.t - now.last_t
         theta = jnp.where(width > 0, (target - now.last_t) / jnp.where(width > 0, width, 1), 0)
         # No step size satisfies the tolerance, where the slope is NaN for instance.
-        failed = (now.t < target) & ~(now.step > 0)
+        failed = (now.t < target) & ~((now.step > 0) & control.extrapolates)
         return now, interpolate(now.dense, jnp.where(failed, jnp.nan, theta))
 
     times = direction * ts
     start = slope(times[0], y0)
-    first = first_step(slope, times[0], y0, start, DORMAND_PRINCE.order, tolerance)
+    first = first_step(slope, times[0], y0, start, DORMAND_PRINCE.order, control.tolerance)
     dense = jnp.stack([y0, *[jnp.zeros_like(y0)] * 4])
-    state = _State(y0, start, times[0], jnp.minimum(first, hmax).astype(ts.dtype), times[0], dense)
+    state = _State(
+        y0, start, times[0], jnp.minimum(first, control.hmax).astype(ts.dtype), times[0], dense
+    )
     _, ys = lax.scan(to_target, state, times[1:])
     return jnp.concatenate([y0[None], ys])
 
 
-def _step(slope: Slope, now: _State, tolerance: Tolerance, hmax: float) -> _State:
+def _step(slope: Slope, now: _State, control: _Control) -> _State:
     """One step; a state that differs only in its step size if the error is too large."""
     h, order = now.step, DORMAND_PRINCE.order
-    tried = DORMAND_PRINCE.attempt(slope, now.t, now.y, now.slope, h, None, tolerance)
+    tried = DORMAND_PRINCE.attempt(slope, now.t, now.y, now.slope, h, None, control.tolerance)
     ratio = tried.ratio
     shrinkage = jnp.where(ratio < 1, 1.0, _LARGEST_SHRINKAGE)
     factor = jnp.clip(_SAFETY * ratio ** (-1 / order), shrinkage, _LARGEST_GROWTH)
     step = jnp.where(ratio == 0, h * _LARGEST_GROWTH, h * factor)
-    step = jnp.minimum(step, hmax).astype(h.dtype)
+    step = jnp.minimum(step, control.hmax).astype(h.dtype)
     accepted = _State(tried.y, tried.slope, now.t + h, step, now.t, tried.dense)
     kept = now._replace(step=step)
     # Times of another precision have promoted what they were multiplied with.
@@ -274,24 +297,18 @@ def _step(slope: Slope, now: _State, tolerance: Tolerance, hmax: float) -> _Stat
     return _State(*[jnp.where(ratio <= 1, a.astype(b.dtype), b) for a, b in pairs])
 
 
-_STATIC = (0, 1, 2, 3, 4)
+_STATIC = (0, 1)
 _integrate_compiled = jit(_integrate, static_argnums=_STATIC)
 _solve = custom_vjp(_integrate_compiled, nondiff_argnums=_STATIC)
 
 
 def _forward(*operands: Any) -> tuple[Any, Any]:
     ys = _solve(*operands)
-    return ys, (ys, operands[6], operands[7:])
+    return ys, (ys, operands[3], operands[4:])
 
 
 def _backward(
-    field: Callable[..., Any],
-    rtol: float,
-    atol: float,
-    mxstep: float,
-    hmax: float,
-    residuals: Any,
-    g: Any,
+    field: Callable[..., Any], control: _Control, residuals: Any, g: Any
 ) -> tuple[Any, ...]:
     """Integrate the adjoint equation from time to time, from the last to the first."""
     ys, ts, args = residuals
@@ -301,21 +318,63 @@ def _backward(
 
     def one_interval(state: Any, here: Any) -> tuple[Any, Any]:
         y_bar, t_bar, sums = state
-        y, ct, t, earlier = here
+        y, ct, *times, y_earlier = here
         # If t moved, y(t) would: by the slope.
-        moves = jnp.sum(field(y, t, *args) * ct).real.astype(ts.dtype)
+        moves = jnp.sum(field(y, times[0], *args) * ct).real.astype(ts.dtype)
         begin = layout.ravel([y, y_bar + ct, t_bar - moves, *sums])
-        times = jnp.stack([t, earlier])
-        end = _solve(adjoint, rtol, atol, mxstep, hmax, begin, times, *args)[-1]
+        end = _pulled(adjoint, control, begin, y_earlier, jnp.stack(times), *args)
         _, y_bar, t_bar, *sums = layout.unravel(end)
         return (y_bar, t_bar, sums), moves
 
     start = jnp.zeros_like(g[0]), jnp.zeros_like(ts[0]), sums
-    intervals = ys[1:], g[1:], ts[1:], ts[:-1]
+    intervals = ys[1:], g[1:], ts[1:], ts[:-1], ys[:-1]
     (y_bar, t_bar, sums), moves = lax.scan(one_interval, start, intervals, reverse=True)
     totals = iter(sums)
     changes = [next(totals) if _inexact([x]) else None for x in args]
     return (y_bar + g[0], jnp.concatenate([t_bar[None], moves]), *changes)
 
 
+def _pull(
+    adjoint: _Adjoint, control: _Control, begin: Any, y_earlier: Any, times: Any, *args: Any
+) -> Any:
+    """The adjoint state at the second of two times, where the solution is known, from the first."""
+
+    def solver(field: Callable[..., Any], control: _Control) -> Solver:
+        def solve(value: Any, t: Any, to: Any) -> Any:
+            return _solve(field, control, value, jnp.stack([t, to]), *args)[-1]
+
+        return solve
+
+    def replaced(state: Any, value: Any) -> tuple[Any, Any]:
+        found, *rest = adjoint.layout.unravel(state)
+        return found, adjoint.layout.ravel([value, *rest])
+
+    return integrate_back(
+        solver(adjoint, control.of_attempt()),
+        solver(adjoint.field, control),
+        replaced,
+        control.of_return(y_earlier.dtype),
+        begin,
+        times[0],
+        (times[1], y_earlier),
+    )
+
+
+_pulled = custom_vjp(_pull, nondiff_argnums=_STATIC)
+
+
+def _pull_forward(*operands: Any) -> tuple[Any, Any]:
+    begin, _, *others = operands[2:]
+    return _pulled(*operands), (begin, *others)
+
+
+def _pull_backward(*operands: Any) -> tuple[Any, ...]:
+    """Second derivatives, by one piece: loops of unknown length have no reverse mode."""
+    *static, residuals, g = operands
+    _, pull = vjp(lambda *values: _solve(*static, *values)[-1], *residuals)
+    begin_bar, *others = pull(g)
+    return begin_bar, None, *others
+
+
 _solve.defvjp(_forward, jit(_backward, static_argnums=_STATIC))
+_pulled.defvjp(_pull_forward, _pull_backward)

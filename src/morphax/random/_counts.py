@@ -11,9 +11,11 @@ from .. import dtypes, lax
 from ..control.loops.loops import scan
 from ..core import aval_of, current_trace
 from ..engines.reference.replay import replayed
+from ..errors import ShapeError
 from ..lax.ground.kinds import FLOATING, INTEGER, REAL
+from ..util.messages import message
 from ._approximations import is_approximate, poisson_number
-from ._arguments import drawn_shape, placed, prepared, repeated, requested_dtype
+from ._arguments import fitted_shape, placed, prepared, repeated, requested_dtype
 from ._count_numbers import random_binomial_p, random_poisson_p
 from ._generators import split_keys
 from ._keys import single_key
@@ -121,7 +123,7 @@ def multinomial(
         key: one key.
         n: the number of trials, an array (...).
         p: the probabilities of the outcomes, an array (..., k); only their ratios matter.
-        shape: of the result, (..., k); that of `p` if `None`.
+        shape: of the result without its last axis, (...); that of `p` if `None`.
         dtype: a floating or integer dtype.
         unroll: outcomes per step of the compiled loop, as in `lax.scan`.
 
@@ -129,11 +131,12 @@ def multinomial(
         Array (..., k) of whole numbers, floats by default, whose sums over the last axis are `n`.
 
     Raises:
+        ShapeError: `p` has no axis, or `shape` is none to which `n` and ``p[..., 0]`` broadcast.
         ValueError: `p` is known and has negative numbers in it.
     """
     check_weights("multinomial", p)
     typed = single_key("multinomial", key)
-    sizes = drawn_shape("multinomial", aval_of(p).shape if shape is None else shape, p)
+    sizes = _shape_of_counts(shape, aval_of(n).shape, aval_of(p).shape)
     chosen, precision = requested_dtype("multinomial", dtype, REAL), _precision(n, p)
     *_, p = prepared("multinomial", key, sizes, precision, p)
     *_, n = prepared("multinomial", key, sizes[:-1], precision, n)
@@ -149,6 +152,23 @@ def multinomial(
         counts = lax.concatenate(rows, 0)
     counts = lax.convert_element_type(counts, chosen)
     return lax.transpose(counts, (*range(1, len(sizes)), 0))
+
+
+def _shape_of_counts(
+    shape: Any, trials: tuple[int, ...], probabilities: tuple[int, ...]
+) -> tuple[int, ...]:
+    if not probabilities:
+        raise ShapeError(
+            message(
+                "random.multinomial, argument p",
+                given="a number",
+                expected="an array whose last axis has the probabilities of all outcomes",
+                fix="Pass the probabilities of the other outcomes too: they decide how many.",
+            )
+        )
+    batch = probabilities[:-1]
+    sizes = fitted_shape("multinomial", batch if shape is None else shape, trials, batch)
+    return *sizes, probabilities[-1]
 
 
 @replayed(2)

@@ -16,7 +16,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..array.public import Array
 from ..config import current as current_config
-from ..core import aval_of, is_value
+from ..core import Tracer, aval_of, is_value
 from ..engines.reference.replay import replayed
 from ..lax.ground.axes import canonical_shape
 from ..lax.ground.kinds import INTEGER
@@ -92,9 +92,13 @@ def typed_keys(function: str, keys: Any) -> Any:
 
 
 def _given_dtype(words: Any) -> Any:
-    """Their dtype; of NumPy's arrays as they are, for words of 64 bits lose half when narrowed."""
-    own = isinstance(words, (np.ndarray, np.generic))
-    return words.dtype if own else aval_of(words).dtype
+    """Their dtype; of NumPy's arrays as they are, for words of 64 bits lose half when narrowed.
+
+    A member of a batch is one of the array that is mapped over.
+    """
+    whole = words.get_referent() if isinstance(words, Tracer) else words
+    own = isinstance(whole, (np.ndarray, np.generic))
+    return whole.dtype if own else aval_of(words).dtype
 
 
 def _judge_raw(where: str) -> None:

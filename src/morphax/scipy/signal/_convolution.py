@@ -187,8 +187,8 @@ def _operands(name: str, in1: Any, in2: Any, mode: Any) -> list[Any]:
         )
     where = f"scipy.signal.{name}"
     arrays = [as_array(where, x) for x in (in1, in2)]
-    dtype, _ = inexact_type(where, *arrays)
-    in1, in2 = [convert(x, dtype) for x in arrays]
+    dtype, weak = inexact_type(where, *arrays)
+    in1, in2 = [convert(x, dtype, weak) for x in arrays]
     if in1.aval.ndim != in2.aval.ndim:
         raise ShapeError(
             message(

@@ -141,7 +141,8 @@ def _density(
             twice[-1] = 1
         power = power * twice.astype(real_type(x))
     found = _averaged(power, average)
-    return frequencies(cut.transform, fs, half), moved_axis(found, found.aval.ndim - 1, place)
+    places = frequencies(cut.transform, fs, half, real_type(x))
+    return places, moved_axis(found, found.aval.ndim - 1, place)
 
 
 def _check_choice(name: str, argument: str, value: Any, choice: tuple[str, str]) -> None:

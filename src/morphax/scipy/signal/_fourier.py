@@ -108,7 +108,8 @@ def stft(
     times = (cut.starts(x.aval.shape[-1]) + first) / fs
     # Now (..., segments, frequencies): segments go last, frequencies to the place of the samples.
     found = jnp.moveaxis(found, (-2, -1), (-1, place))
-    return frequencies(cut.transform, fs, half), jnp.asarray(times, real_type(x)), found
+    places = frequencies(cut.transform, fs, half, real_type(x))
+    return places, jnp.asarray(times, real_type(x)), found
 
 
 def istft(

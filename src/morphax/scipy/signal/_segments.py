@@ -213,9 +213,9 @@ def spectra(x: Any, segments: Segments, trend: Callable[[Any], Any], half: bool)
     return transform(pieces, segments.transform)
 
 
-def frequencies(size: int, fs: Any, half: bool) -> Any:
+def frequencies(size: int, fs: Any, half: bool, dtype: Any) -> Any:
     """The frequencies of a transform of a length, with the samples 1/fs apart."""
-    return (jnp.fft.rfftfreq if half else jnp.fft.fftfreq)(size, 1 / fs)
+    return (jnp.fft.rfftfreq if half else jnp.fft.fftfreq)(size, 1 / fs, dtype=dtype)
 
 
 def overlap_added(pieces: Any, step: int) -> Any:

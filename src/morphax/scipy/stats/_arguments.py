@@ -62,6 +62,11 @@ def standardized(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[A
     return [(x - loc) / scale, scale, *rest]
 
 
+def strong(x: Any) -> Any:
+    """`x`, not of a weak type: results that JAX makes with cases or loops of a dtype are not."""
+    return convert(x, x.aval.dtype)
+
+
 def positive(x: Any) -> Any:
     """`x`, or NaN where it is not positive."""
     return jnp.where(x > 0, x, np.nan)

@@ -15,7 +15,7 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from .. import special
-from ._arguments import arguments, counted
+from ._arguments import arguments, counted, strong
 from ._poisson_entropy import poisson_entropy_p
 
 
@@ -69,7 +69,7 @@ def entropy(mu: Any, loc: Any = 0) -> Any:
     Example:
         >>> from morphax.scipy.stats import poisson
         >>> poisson.entropy(1.0)
-        Array(1.3048422, dtype=float32, weak_type=True)
+        Array(1.3048422, dtype=float32)
     """
     mu, _ = arguments("poisson.entropy", mu, loc)
-    return poisson_entropy_p.bind(mu)
+    return strong(poisson_entropy_p.bind(mu))

@@ -14,7 +14,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from ._arguments import arguments, positive, probability, standardized
+from ._arguments import arguments, positive, probability, standardized, strong
 
 
 @replayed(3)
@@ -43,7 +43,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function: z, but at least 0 and at most 1."""
     z, _ = standardized("uniform.cdf", x, loc, scale)
-    return jnp.where(z < 0, 0.0, jnp.where(z > 1, 1.0, z))
+    return strong(jnp.where(z < 0, 0.0, jnp.where(z > 1, 1.0, z)))
 
 
 @replayed(3)

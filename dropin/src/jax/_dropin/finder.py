@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from types import CodeType, ModuleType
 from typing import Final, final
 
-from .paths import MODULES, OWN
+from .paths import MODULES, NAMED, OWN
 from .private import PrivateModule, is_private_module
 
 PREFIX: Final = "jax."
@@ -30,7 +30,9 @@ class Twin(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         # Python goes on with what the table of modules has now, and leaves its attributes alone.
-        sys.modules[module.__name__] = import_module(self._spec.name)
+        twin = sys.modules[module.__name__] = import_module(self._spec.name)
+        if module.__name__.removeprefix(PREFIX) in NAMED:
+            twin.__name__ = module.__name__
 
     def get_code(self, fullname: str) -> CodeType:
         """What ``python -m`` runs: the module of morphax, in the package that it knows."""

@@ -77,6 +77,10 @@ MODULES: Final = frozenset(
     """.split()
 )
 
+# Modules that are recognised by their `__name__`, as SciPy and scikit-learn do through
+# `array_api_compat`.  Nothing is defined in them: their functions know their own module.
+NAMED: Final = frozenset({"numpy"})
+
 # Modules of this distribution: they have no twin in morphax.
 OWN: Final = frozenset({"core", "lib", "version"})
 

@@ -130,6 +130,14 @@ class BroadcastInDim(Primitive):
 
         return repeat
 
+    def view(
+        self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
+    ) -> Callable[..., Any] | None:
+        if not x.ndim:
+            return None  # chains read single numbers
+        aligned = _aligned_shape(x.shape, shape, broadcast_dimensions)
+        return lambda v: np.broadcast_to(v.reshape(aligned), shape)
+
     def lower(
         self, b: Builder, out: Any, x: Value, *, broadcast_dimensions: Any, **_: Any
     ) -> Value:

@@ -20,8 +20,9 @@ from ...core.staging import stage_closed
 from ...core.values import host_value
 from ...util.host_memory import pooled
 from ...util.memo import memoize
+from ...util.threads import WORTH_SHARING
 from .float_errors import ignore_float_errors, restore_float_errors
-from .fusion import Chain
+from .fusion import Chain, chain_of_one
 from .kernels import Collect, KernelCall, are_large, kernel_or_rule
 from .repeats import without_repeats
 from .small_programs import SmallProgram, parts_of
@@ -114,12 +115,14 @@ def _function(
     for var, result in constants.items():
         if var in needed:
             define(np.array(result), var)  # as kernels make them: keys are words
+    views: set[Atom] = set()
     lines = [f"def program({operands}):"]
     for item in parts_of(jaxpr.eqns, jaxpr.outvars, constants):
         equations, inputs, outputs = _parts(item)
-        space[kernel := f"k{len(space)}"] = (
-            (view_of(item, to_copy) or _kernel(item)) if type(item) is Equation else item.kernel()
-        )
+        kernel_of_line = item.kernel() if type(item) is not Equation else view_of(item, to_copy)
+        if type(item) is Equation and kernel_of_line is not None:
+            views.update(item.outvars)
+        space[kernel := f"k{len(space)}"] = kernel_of_line or _kernel(item, views)
         call = f"{kernel}({', '.join([name_of(a) for a in inputs])})"
         if type(item) is Equation:
             call = _as_arrays(call, item)
@@ -191,5 +194,8 @@ def _host(value: Any, aval: Any) -> np.ndarray[Any, Any]:
     return value.to_host() if type(value) is Array else np.array(host_value(value, aval.dtype))
 
 
-def _kernel(eqn: Equation) -> Callable[..., Any]:
+def _kernel(eqn: Equation, views: Set[Atom] = frozenset()) -> Callable[..., Any]:
+    chain = None if views.isdisjoint(eqn.invars) else chain_of_one(eqn)
+    if chain is not None and aval_of(eqn.outvars[0]).size >= WORTH_SHARING:
+        return chain.kernel()
     return kernel_or_rule(eqn.primitive, [a.aval for a in eqn.invars], eqn.params)

@@ -240,7 +240,7 @@ def parts_of(
             program = _program(run, read)
             found += [program] if program.outputs else []
         else:
-            found += run
+            found += reversed(chains(run, [*read], {}))
         read.update([v for eqn in run for v in eqn.invars if type(v) is Var])
     return found[::-1]
 

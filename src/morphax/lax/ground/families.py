@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ...core import (
     AxisFlow,
     BatchAxes,
@@ -75,11 +77,15 @@ class Elementwise(Primitive):
         return compute(*[x.astype(wide) for x in operands]).astype(self.result_dtype(dtype))
 
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
-        name = self.fused(*avals, **params) if self.compiled else None
-        if name is not None and (made := single_operation(name, avals)) is not None:
+        is_narrow = avals[0].dtype in COMPUTED_IN
+        name = self.fused(*avals, **params) if self.compiled or is_narrow else None
+        if name is not None and (made := self._compiled(name, avals)) is not None:
             return made
         is_plain = getattr(self.evaluate, "__func__", None) is Elementwise.evaluate
-        return type(self).numpy if is_plain and avals[0].dtype not in COMPUTED_IN else None
+        return type(self).numpy if is_plain and not is_narrow else None
+
+    def _compiled(self, name: str, avals: Sequence[Any]) -> Callable[..., Any] | None:
+        return single_operation(name, avals, dtype=np.dtype(self.result_dtype(avals[0].dtype)))
 
     def fused(self, *avals: Any, **params: Any) -> str | None:
         return f"{self.name}_{dtype_name(avals[0].dtype)}"

@@ -83,6 +83,8 @@ struct Chain {
   std::size_t words_of_element = 1;
   std::size_t registers = 0;
   std::size_t count = 1;
+
+  std::size_t block() const { return std::min(count, kBlock / words_of_element); }
 };
 
 // Where the elements of an operand are: element i of the result meets number
@@ -103,7 +105,7 @@ struct Arrays {
 class Registers {
  public:
   explicit Registers(const Chain& chain)
-      : size_(std::min(chain.count, kBlock)),
+      : size_(chain.block()),
         stride_(size_ * chain.words_of_element),
         slots_(chain.slots),
         places_(chain.registers) {
@@ -269,12 +271,12 @@ void store_block(const Chain& chain, const Arrays& arrays, Registers& registers,
   }
 }
 
-// Elements `begin` to `end`; `begin` is a multiple of `kBlock`.
+// Elements `begin` to `end`; `begin` is a multiple of `kBlock`, and so of blocks.
 void run(const Chain& chain, const Arrays& arrays, std::size_t begin, std::size_t end) {
   Registers registers(chain);
   load_numbers_that_stay(chain, arrays, registers);
-  for (std::size_t start = begin; start < end; start += kBlock) {
-    const std::size_t size = std::min(kBlock, end - start);
+  for (std::size_t start = begin; start < end; start += chain.block()) {
+    const std::size_t size = std::min(chain.block(), end - start);
     load_block(chain, arrays, registers, start, size);
     for (const Step& step : chain.steps) run_step(step, start, size, registers);
     store_block(chain, arrays, registers, start, size);

@@ -80,25 +80,26 @@ class Chain:
 
 
 def single_operation(
-    name: str | None, avals: Sequence[Any], constants: Sequence[int] = (), dtype: Any = None
+    name: Operation | None, avals: Sequence[Any], constants: Sequence[int] = (), dtype: Any = None
 ) -> Callable[..., Any] | None:
     """A compiled operation on arrays of these avals alone, `None` where its twin is to work.
 
     Args:
-        name: of an operation of chains, or of another one, for which there is nothing.
+        name: of an operation of chains, or of another one, for which there is nothing; or a
+            function of NumPy.
         avals: of the operands, which are of one shape or without axes.
         constants: the words of further operands.
         dtype: of the result; that of the operands, if left out.
     """
-    if name not in OPERATIONS:
+    if name not in OPERATIONS and not (OPERATIONS and isinstance(name, np.ufunc)):
         return None
     shape = max([x.shape for x in avals], key=len)
     if any([x.shape not in (shape, ()) for x in avals]):
         return None
     operands = [(_DTYPES[dtype_name(x.dtype)], x.shape == shape) for x in avals]
     out = len(operands) + len(constants)
-    steps = [(name, tuple(range(out)))]
-    results = [(out, _DTYPES[dtype_name(dtype or avals[0].dtype)])]
+    result = _DTYPES[dtype_name(dtype or avals[0].dtype)]
+    steps, results = [(name, tuple(range(out)), result)], [(out, result)]
     words = [(word, 4) for word in constants]
     made: Callable[..., Any] = native.make(operands, words, steps, results, shape)
     return made
@@ -185,17 +186,23 @@ def loop_of(eqn: Equation) -> np.ufunc | None:
 
     Narrow floats are computed as float32 and rounded once (`lax.ground.narrow`).
     """
-    if len(eqn.outvars) != 1 or eqn.primitive.kernel is None or not OPERATIONS:
+    if len(eqn.outvars) != 1 or eqn.primitive.kernel is None:
         return None
-    dtype = aval_of(eqn.outvars[0]).dtype
-    wide = _FLOATS.get(dtype)
     avals = [aval_of(a) for a in eqn.invars]
-    if wide is None or not avals or any([aval.dtype != dtype for aval in avals]):
+    return loop_of_floats(eqn.primitive.kernel, avals, aval_of(eqn.outvars[0]).dtype, eqn.params)
+
+
+def loop_of_floats(
+    kernel: Callable[..., Any], avals: Sequence[Any], dtype: Any, params: Mapping[str, Any]
+) -> np.ufunc | None:
+    """The function of NumPy that a kernel is, if it is one of floats of one dtype."""
+    wide = _FLOATS.get(dtype)
+    if wide is None or not avals or any([aval.dtype != dtype for aval in avals]) or not OPERATIONS:
         return None
-    kernel = eqn.primitive.kernel(*[aval.update(dtype=wide) for aval in avals], **eqn.params)
-    if not isinstance(kernel, np.ufunc) or kernel.signature is not None:
+    made = kernel(*[aval.update(dtype=wide) for aval in avals], **params)
+    if not isinstance(made, np.ufunc) or made.signature is not None:
         return None
-    return kernel if f"{wide.char * kernel.nin}->{wide.char}" in kernel.types else None
+    return made if f"{wide.char * made.nin}->{wide.char}" in made.types else None
 
 
 def _chain(run: Sequence[tuple[Operation, Equation]], read_later: Set[Any]) -> Chain:

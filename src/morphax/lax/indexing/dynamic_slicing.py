@@ -24,6 +24,7 @@ from ...core import (
 )
 from ...engines import loops
 from ...engines.reference.replay import replayed
+from ...engines.reference.windows import Windows
 from ...engines.xla.moved_bits import moved
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
@@ -38,6 +39,7 @@ from ..ground.dimension_numbers import (
 from ..ground.linear_structure import batched_first, broadcast_to, instantiate, moved_axis, zeros
 from ..shape.joining import stack
 from ..shape.shape_operations import expand_dims, squeeze
+from .element_places import element_windows
 from .gather import gather_p
 from .scatter import scatter_p
 from .start_indices import check_starts, starts_from_front
@@ -61,6 +63,9 @@ class DynamicSlice(Primitive):
 
     def evaluate(self, x: Any, *starts: Any, slice_sizes: Any) -> Any:
         return x[_block(x.shape, starts, slice_sizes)].copy()
+
+    def windows(self, x: Any, *starts: Any, slice_sizes: Any) -> Windows | None:
+        return _windows(x, starts, slice_sizes)
 
     def lower(self, b: Builder, out: Any, x: Value, *starts: Value, slice_sizes: Any) -> Value:
         starts = _read_as_signed(b, starts, x.aval.shape, slice_sizes)
@@ -135,6 +140,9 @@ class DynamicUpdateSlice(Primitive):
         out[_block(x.shape, starts, update.shape)] = update
         return out
 
+    def windows(self, x: Any, update: Any, *starts: Any) -> Windows | None:
+        return _windows(x, starts, update.shape, updates=1)
+
     def lower(self, b: Builder, out: Any, x: Value, update: Value, *starts: Value) -> Value:
         starts = _read_as_signed(b, starts, out.shape, update.aval.shape)
         name = "stablehlo.dynamic_update_slice"
@@ -188,6 +196,19 @@ class DynamicUpdateSlice(Primitive):
             update_consts=(),
         )
         return convert(result, result.aval.dtype), dim
+
+
+def _windows(
+    x: Any, starts: Sequence[Any], sizes: Sequence[int], updates: int | None = None
+) -> Windows | None:
+    """The one window that starts inside."""
+    if not starts or starts[0].dtype != np.int32:
+        return None
+    axes = tuple(range(x.ndim))
+    numbers = GatherDimensionNumbers(axes, (), axes)
+    first = 1 if updates is None else 2
+    places = tuple(range(first, first + x.ndim))
+    return element_windows(x, (x.ndim,), numbers, tuple(sizes), starts=places, updates=updates)
 
 
 def _block(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) -> tuple[slice, ...]:

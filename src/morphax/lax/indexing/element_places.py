@@ -21,6 +21,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ...engines.reference.windows import Tables, Windows
 from ...util.memo import memoize
 from ..ground.dimension_numbers import Axes, interleaved, slice_sizes_of_updates, window_shape
 
@@ -179,6 +180,32 @@ def _axis_of_members(
     members = (*shape[:axis], 1, *shape[axis + 1 :])
     in_place = batch_axes == tuple(range(axis, axis + len(batch_axes)))
     return axis if in_place and slice_sizes == members else None
+
+
+def element_windows(
+    x: Any,
+    indices_shape: Axes,
+    numbers: Any,
+    slice_sizes: Axes,
+    starts: tuple[int, ...] = (1,),
+    updates: int | None = None,
+    combine: str | None = None,
+    moves: bool = True,
+    fill: Any = 0,
+) -> Windows:
+    """Which elements of an array (an aval) a gather takes, or a scatter replaces."""
+    plan = gather_plan(x.shape, indices_shape, numbers, slice_sizes)
+
+    def tables() -> Tables:
+        rows = plan.row_numbers(np.zeros(indices_shape, np.intp))
+        number = np.arange(math.prod(indices_shape[:-1])).reshape(plan.starts_shape)
+        number = np.broadcast_to(number, rows.shape).ravel()
+        places = rows.reshape(-1, 1) * plan.row_size + np.arange(plan.row_size)
+        return places.ravel(), np.repeat(number, plan.row_size)
+
+    strides = [int(weight) * plan.row_size for weight in plan.weights]
+    limits = tuple(map(int, plan.limits))
+    return Windows(starts, updates, combine, limits, tuple(strides), moves, fill, tables)
 
 
 def taking(

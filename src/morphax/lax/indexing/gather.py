@@ -25,6 +25,7 @@ from ...core import (
     min_dim,
 )
 from ...engines import loops
+from ...engines.reference.windows import Windows
 from ...engines.xla.moved_bits import moved
 from ...engines.xla.stablehlo import Builder, Value, physical_dtype
 from ...util.messages import message
@@ -44,7 +45,7 @@ from ..ground.dimension_numbers import (
 )
 from ..ground.kinds import NUMBER
 from ..ground.linear_structure import behind_batch, instantiate, moved_axis, zeros
-from .element_places import as_integers, gather_plan, taking
+from .element_places import as_integers, element_windows, gather_plan, taking
 from .index_bounds import (
     dimensions_text,
     fill_parameter,
@@ -123,6 +124,25 @@ class Gather(Primitive):
         plan = gather_plan(x.shape, indices.shape, numbers, sizes)
         fills = params["mode"] is GatherScatterMode.FILL_OR_DROP
         return taking(plan, x, indices, partial(self.evaluate, **params), fills)
+
+    def windows(
+        self,
+        x: Any,
+        indices: Any,
+        *,
+        dimension_numbers: Any,
+        slice_sizes: Any,
+        mode: Any,
+        fill_value: Any,
+        **_: Any,
+    ) -> Windows | None:
+        if indices.dtype != np.int32:
+            return None
+        fills = mode is GatherScatterMode.FILL_OR_DROP
+        fill = filler(fill_value, x.dtype) if fills else 0
+        return element_windows(
+            x, indices.shape, dimension_numbers, slice_sizes, moves=not fills, fill=fill
+        )
 
     def lower(
         self,
@@ -266,6 +286,7 @@ class ScatterAdd(AdditiveScattering):
     """Add windows of updates to an array."""
 
     name = "scatter-add"
+    combines = "add"
 
     def write(self, target: Any, rows: Any, updates: Any) -> None:
         accumulate(np.add, target, rows, updates)

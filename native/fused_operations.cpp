@@ -220,6 +220,7 @@ constexpr Operation kOperations[] = {
     {"erf_inv_float32", 1, erf_inv_f32},
     {"bessel_i0e_float32", 1, special_functions::bessel_i0e},
     {"bessel_i1e_float32", 1, special_functions::bessel_i1e},
+    {"erfc_float32", 1, special_functions::erfc},
     {"lgamma_float32", 1, special_functions::lgamma},
     {"digamma_float32", 1, special_functions::digamma},
     {"zeta_float32", 2, special_functions::zeta},

@@ -11,6 +11,7 @@
 #include "fused.h"
 #include "garbage.h"
 #include "host_memory.h"
+#include "incomplete_beta.h"
 #include "incomplete_gamma.h"
 #include "kernels.h"
 #include "keys.h"
@@ -49,6 +50,9 @@ NB_MODULE(_native, module) {
   morphax::extremes::bind(extremes);
   nanobind::module_ philox = module.def_submodule("philox", "Random bits by Philox.");
   morphax::philox::bind(philox);
+  nanobind::module_ incomplete_beta =
+      module.def_submodule("incomplete_beta", "The incomplete beta function.");
+  morphax::incomplete_beta::bind(incomplete_beta);
   nanobind::module_ incomplete_gamma =
       module.def_submodule("incomplete_gamma", "Incomplete gamma functions and their slopes.");
   morphax::incomplete_gamma::bind(incomplete_gamma);

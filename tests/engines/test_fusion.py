@@ -45,7 +45,7 @@ _CONVERSIONS = sorted([n for n in fusion.native.operations if "_of_" in n or "_a
 _OF_OTHER_STEPS = {
     f"{name}_float32"
     for name in (
-        *("bessel_i0e", "bessel_i1e", "lgamma", "digamma", "zeta", "polygamma", "igamma"),
+        *("bessel_i0e", "bessel_i1e", "erfc", "lgamma", "digamma", "zeta", "polygamma", "igamma"),
         *("igammac", "reduce_precision"),
     )
 }

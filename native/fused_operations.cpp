@@ -46,6 +46,7 @@ MORPHAX_UNARY(sign_f32, f32, f32, x != x ? x : x == 0 ? x : __builtin_copysignf(
 MORPHAX_UNARY(sign_i32, i32, i32, (x > 0) - (x < 0))
 MORPHAX_UNARY(abs_i32, i32, u32, x < 0 ? u32{0} - static_cast<u32>(x) : static_cast<u32>(x))
 MORPHAX_UNARY(sqrt_f32, f32, f32, __builtin_sqrtf(x))
+MORPHAX_UNARY(rsqrt_f32, f32, f32, 1 / __builtin_sqrtf(x))
 
 MORPHAX_BINARY(max_f32, f32, f32, larger(x, y))
 MORPHAX_BINARY(min_f32, f32, f32, smaller(x, y))
@@ -216,6 +217,7 @@ constexpr Operation kOperations[] = {
     {"clamp_int32", 3, clamp_i32},
     {"int32_of_float32", 1, i32_of_f32},
     {"sqrt_float32", 1, sqrt_f32},
+    {"rsqrt_float32", 1, rsqrt_f32},
     {"erf_float32", 1, erf_f32},
     {"erf_inv_float32", 1, erf_inv_f32},
     {"bessel_i0e_float32", 1, special_functions::bessel_i0e},
@@ -303,6 +305,7 @@ constexpr Operation kOperations[] = {
     {"rem_bfloat16", 2, rem_f32, true},
     {"clamp_bfloat16", 3, clamp_f32, true},
     {"sqrt_bfloat16", 1, sqrt_f32, true},
+    {"rsqrt_bfloat16", 1, rsqrt_f32, true},
     {"erf_bfloat16", 1, erf_f32, true},
     {"erf_inv_bfloat16", 1, erf_inv_f32, true},
     {"max_bfloat16", 2, max_f32, true},

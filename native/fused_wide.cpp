@@ -40,6 +40,7 @@ MORPHAX_UNARY(ceil_f64, f64, f64, __builtin_ceil(x))
 MORPHAX_UNARY(rint_f64, f64, f64, __builtin_rint(x))
 MORPHAX_UNARY(round_f64, f64, f64, __builtin_round(x))
 MORPHAX_UNARY(sqrt_f64, f64, f64, __builtin_sqrt(x))
+MORPHAX_UNARY(rsqrt_f64, f64, f64, 1 / __builtin_sqrt(x))
 MORPHAX_UNARY(is_finite_f64, f64, u32, __builtin_fabs(x) < std::numeric_limits<f64>::infinity())
 MORPHAX_UNARY(sign_f64, f64, f64, x != x ? x : x == 0 ? x : __builtin_copysign(1, x))
 MORPHAX_UNARY(sign_i64, i64, i64, (x > 0) - (x < 0))
@@ -184,6 +185,7 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("floor_float64", 1, floor_f64),
     MORPHAX_WIDE("ceil_float64", 1, ceil_f64),
     MORPHAX_WIDE("sqrt_float64", 1, sqrt_f64),
+    MORPHAX_WIDE("rsqrt_float64", 1, rsqrt_f64),
     MORPHAX_WIDE("sign_float64", 1, sign_f64),
     MORPHAX_WIDE("is_finite_float64", 1, is_finite_f64),
     MORPHAX_WIDE("round_even_float64", 1, rint_f64),

@@ -55,7 +55,7 @@ _OPERATIONS = sorted(
 _DTYPES = {name: np.dtype(name).num for name in _POINTS}
 _OF_ONE = (
     "abs ceil clz erf erf_inv floor is_finite neg not population_count "
-    "round_away round_even sign sqrt square"
+    "round_away round_even rsqrt sign sqrt square"
 )
 _OPERANDS = {"clamp": 3} | dict.fromkeys(_OF_ONE.split(), 1)
 _NAMED = {primitive.name: primitive for primitive in known_primitives()}

@@ -1,8 +1,9 @@
-"""Windows of few numbers, taken and replaced: the bits of single operations, wherever they start."""
+"""Windows of few numbers, taken and replaced: the bits of single operations."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ _POINTS = {
     "bool": np.array([False, True]),
 }
 _STARTS = np.array([0, 1, 2, 3, -1, 5, 100, 2**31 - 1, -(2**31)], np.int32)
-_MODES = (*"clip fill promise_in_bounds".split(),)
+_MODES = ("clip", "fill", "promise_in_bounds")
 _SCATTERS = (lax.scatter, lax.scatter_add, lax.scatter_sub, lax.scatter_mul)
 
 
@@ -39,7 +40,8 @@ def _check(function: Any, *operands: Any) -> None:
     assert named.count("small_program") == 1
     (alone,) = core.apply_jaxpr(jaxpr, *map(jnp.asarray, operands))
     result, alone = np.asarray(program(list(operands))), np.asarray(alone)
-    assert result.dtype == alone.dtype and result.shape == alone.shape
+    assert result.dtype == alone.dtype
+    assert result.shape == alone.shape
     if result.dtype == np.float32:
         result, alone = (np.where(np.isnan(x), np.float32(np.nan), x) for x in (result, alone))
     assert result.tobytes() == alone.tobytes()
@@ -72,18 +74,15 @@ def test_gathers_and_scatters(seed: int, dtype: str) -> None:
     shape, of_indices, numbers, sizes = _numbers(draw)
     x = draw.choice(_POINTS[dtype], shape)
     indices = draw.choice(_STARTS, of_indices)
+    gathers = lax.GatherDimensionNumbers(*numbers)
     for mode in _MODES:
-        gathers = lax.GatherDimensionNumbers(*numbers)
-        _check(lambda x, i, mode=mode: lax.gather(x, i, gathers, sizes, mode=mode), x, indices)
+        _check(partial(lax.gather, dimension_numbers=gathers, slice_sizes=sizes, mode=mode),
+               x, indices)  # fmt: skip
     updates = draw.choice(_POINTS[dtype], lax.gather(x, indices, gathers, sizes).shape)
     for scatter in _SCATTERS[: 1 if dtype == "bool" else None]:
         for mode in _MODES:
-            _check(
-                lambda x, i, u, scatter=scatter, mode=mode: scatter(
-                    x, i, u, lax.ScatterDimensionNumbers(*numbers), mode=mode
-                ),
-                *(x, indices, updates),
-            )
+            scatters = lax.ScatterDimensionNumbers(*numbers)
+            _check(partial(scatter, dimension_numbers=scatters, mode=mode), x, indices, updates)
 
 
 @pytest.mark.parametrize("shape", [(1,), (7,), (3, 4), (2, 3, 2)])
@@ -118,9 +117,11 @@ def test_repeated_places_take_updates_in_their_order() -> None:
     x, i = np.zeros(3, np.float32), np.array([2, 0, 2, 2, 7], np.int32)
     u = np.array([1, 2, 1e8, -1e8, 3], np.float32)
     for scatter, expected in ((lax.scatter, -1e8), (lax.scatter_add, 0.0)):
-        numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
-        _check(lambda x, i, u: scatter(x, i[:, None], u, numbers), x, i, u)
-        result = scatter(jnp.asarray(x), jnp.asarray(i)[:, None], jnp.asarray(u), numbers)
+        put = partial(
+            scatter, dimension_numbers=lax.ScatterDimensionNumbers((), (0,), (0,)), mode="drop"
+        )
+        _check(put, x, i[:, None], u)
+        result = put(jnp.asarray(x), jnp.asarray(i)[:, None], jnp.asarray(u))
         assert result[2] == np.float32(expected)
 
 

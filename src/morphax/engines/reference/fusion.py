@@ -1,10 +1,10 @@
 """Chains of elementwise operations, which a compiled function computes in one pass.
 
-NumPy takes a call and an array for each operation.  Where operations on numbers of 32 or 64 bits, or
-of bfloat16, follow one another in a program, `native/fused.cpp` computes them block by block.  It has those operations
-whose results are rounded exactly, and calls the inner loops of NumPy's functions, so the numbers
-are those of single operations; its twin are the kernels of these.  A primitive names its operation
-by `Primitive.fused`.
+NumPy takes a call and an array for each operation.  Where operations on numbers of 32 or 64 bits,
+or of bfloat16, follow one another in a program, `native/fused.cpp` computes them block by block.
+It has those operations whose results are rounded exactly, and calls the inner loops of NumPy's
+functions, so the numbers are those of single operations; its twin are the kernels of these.  A
+primitive names its operation by `Primitive.fused`.
 """
 
 from __future__ import annotations

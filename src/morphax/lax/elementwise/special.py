@@ -16,7 +16,6 @@ from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import ComputedWide, compare
 from ..ground.kinds import FLOATING
-from ..ground.narrow import COMPUTED_IN
 from .arithmetic import mul, neg
 from .exponential import exp
 from .inverse_erf import inverse_erf

@@ -28,6 +28,7 @@
 #include "small_programs.h"
 #include "sparse_products.h"
 #include "staging.h"
+#include "taking.h"
 #include "transposition.h"
 #include "tree.h"
 #include "workers.h"
@@ -71,6 +72,7 @@ NB_MODULE(_native, module) {
   nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
   morphax::kernels::bind(kernels);
   morphax::sparse_products::bind(kernels);
+  morphax::taking::bind(kernels);
   morphax::transposition::bind(kernels);
   nanobind::module_ keys = module.def_submodule("keys", "Keys of parameters.");
   morphax::keys::bind(keys);

@@ -22,11 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...engines.reference.windows import Tables, Windows
+from ...util.compiled import part
 from ...util.memo import memoize
 from ..ground.dimension_numbers import Axes, interleaved, slice_sizes_of_updates, window_shape
+from .index_bounds import filler
 
 Integers = NDArray[np.intp]
 
+_native: Any = part("kernels")
 # A plan holds arrays as long as axes of the operand.
 _remembered = partial(memoize, maxsize=1024)
 
@@ -209,7 +212,12 @@ def element_windows(
 
 
 def taking(
-    plan: IndexPlan, x: Any, indices: Any, filled: Callable[..., Any], fills: bool
+    plan: IndexPlan,
+    x: Any,
+    indices: Any,
+    filled: Callable[..., Any],
+    fills: bool,
+    fill_value: Any,
 ) -> Callable[..., Any] | None:
     """How the members along one axis are taken, None where it is not so simple.
 
@@ -218,10 +226,14 @@ def taking(
         x, indices: the avals.
         filled: gathers where some places are out of bounds, if `fills`.
         fills: whether these are filled in; otherwise the nearest place is meant.
+        fill_value: by what, a number.
     """
     axis, kind = plan.along, indices.dtype.char
     if 0 in plan.shape or axis is None or kind not in "bhilBHI":
         return None
+    if _native is not None and axis == 0 and kind in "il" and isinstance(x.dtype, np.dtype):
+        fill = filler(fill_value, x.dtype).tobytes() if fills else None
+        return lambda v, places: _native.taken(v, places[..., 0], fill)
     if not fills:
         return lambda v, places: v.take(places[..., 0], axis, None, "clip")
     # Read as unsigned numbers, places before the first are beyond what the dtype can hold.

@@ -123,7 +123,8 @@ class Gather(Primitive):
         numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
         plan = gather_plan(x.shape, indices.shape, numbers, sizes)
         fills = params["mode"] is GatherScatterMode.FILL_OR_DROP
-        return taking(plan, x, indices, partial(self.evaluate, **params), fills)
+        filled = partial(self.evaluate, **params)
+        return taking(plan, x, indices, filled, fills, params["fill_value"])
 
     def windows(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from ...core import not_differentiable
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
+from ...util.threads import WORTH_SHARING, shared
 from ..ground.families import Elementwise, Piecewise
 from ..ground.kinds import COMPLEX, FLOATING, NUMBER, SIGNED
 from ..ground.operands import standardize
@@ -18,10 +21,12 @@ from .complex import conj, real, real_dtype
 from .selection import scalar_like, select_n_p
 
 
-def _abs(x: Any) -> Any:
-    if x.dtype.kind != "c":
-        return np.abs(x)
-    return np.where(np.isnan(x), x.real.dtype.type(np.nan), np.abs(x))
+def _abs(x: Any, absolute: Callable[[Any], Any] = np.abs) -> Any:
+    out = absolute(x)
+    if x.dtype.kind != "c" or not np.isinf(out).any():
+        return out
+    # NumPy has ∞ where one part is infinite and the other is not a number.
+    return np.where(np.isnan(x), out.dtype.type(np.nan), out)
 
 
 @final
@@ -37,6 +42,12 @@ class Abs(Elementwise):
 
     def result_dtype(self, dtype: Any) -> Any:
         return real_dtype(dtype)
+
+    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        kernel = super().kernel(*avals, **params)
+        if kernel is not _abs or avals[0].size < WORTH_SHARING:
+            return kernel
+        return partial(_abs, absolute=shared(np.absolute, avals))
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         if x.dtype.kind == "f":

@@ -119,10 +119,14 @@ def _function(
     lines = [f"def program({operands}):"]
     for item in parts_of(jaxpr.eqns, jaxpr.outvars, constants):
         equations, inputs, outputs = _parts(item)
-        kernel_of_line = item.kernel() if type(item) is not Equation else view_of(item, to_copy)
-        if type(item) is Equation and kernel_of_line is not None:
+        if type(item) is not Equation:
+            made = item.kernel()
+        elif view := view_of(item, to_copy):
             views.update(item.outvars)
-        space[kernel := f"k{len(space)}"] = kernel_of_line or _kernel(item, views)
+            made = view
+        else:
+            made = _kernel(item, views)
+        space[kernel := f"k{len(space)}"] = made
         call = f"{kernel}({', '.join([name_of(a) for a in inputs])})"
         if type(item) is Equation:
             call = _as_arrays(call, item)

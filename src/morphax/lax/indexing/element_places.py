@@ -13,7 +13,7 @@ made once.  A window that leaves the array is moved inside, and reported to the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -24,7 +24,14 @@ from numpy.typing import NDArray
 from ...engines.reference.windows import Tables, Windows
 from ...util.compiled import part
 from ...util.memo import memoize
-from ..ground.dimension_numbers import Axes, interleaved, slice_sizes_of_updates, window_shape
+from ..ground.dimension_numbers import (
+    Axes,
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    interleaved,
+    slice_sizes_of_updates,
+    window_shape,
+)
 from .index_bounds import filler
 
 Integers = NDArray[np.intp]
@@ -211,26 +218,60 @@ def element_windows(
     return Windows(starts, updates, combine, limits, tuple(strides), moves, fill, tables)
 
 
+def gathered_windows(
+    x: Any,
+    indices: Any,
+    *,
+    dimension_numbers: Any,
+    slice_sizes: Axes,
+    mode: Any,
+    fill_value: Any,
+    **_: Any,
+) -> Windows | None:
+    """The elements that a gather takes, if it is one by int32."""
+    if indices.dtype != np.int32:
+        return None
+    fills = mode is GatherScatterMode.FILL_OR_DROP
+    fill = filler(fill_value, x.dtype) if fills else 0
+    shape, numbers = indices.shape, dimension_numbers
+    return element_windows(x, shape, numbers, slice_sizes, moves=not fills, fill=fill)
+
+
+def block_windows(
+    x: Any, starts: Sequence[Any], sizes: Axes, updates: int | None = None
+) -> Windows | None:
+    """The one block that starts inside, at scalars of int32, the last operands."""
+    if not starts or starts[0].dtype != np.int32:
+        return None
+    axes = tuple(range(x.ndim))
+    numbers = GatherDimensionNumbers(axes, (), axes)
+    first = 1 if updates is None else 2
+    places = tuple(range(first, first + x.ndim))
+    return element_windows(x, (x.ndim,), numbers, sizes, starts=places, updates=updates)
+
+
 def taking(
-    plan: IndexPlan,
     x: Any,
     indices: Any,
     filled: Callable[..., Any],
-    fills: bool,
+    *,
+    dimension_numbers: Any,
+    slice_sizes: Axes,
+    mode: Any,
     fill_value: Any,
+    **_: Any,
 ) -> Callable[..., Any] | None:
-    """How the members along one axis are taken, None where it is not so simple.
+    """How a gather takes the members along one axis, None where it is not so simple.
 
     Args:
-        plan: of the gather.
         x, indices: the avals.
-        filled: gathers where some places are out of bounds, if `fills`.
-        fills: whether these are filled in; otherwise the nearest place is meant.
-        fill_value: by what, a number.
+        filled: gathers where some places are out of bounds, if it fills them in.
     """
+    plan = gather_plan(x.shape, indices.shape, dimension_numbers, slice_sizes)
     axis, kind = plan.along, indices.dtype.char
     if 0 in plan.shape or axis is None or kind not in "bhilBHI":
         return None
+    fills = mode is GatherScatterMode.FILL_OR_DROP
     if _native is not None and axis == 0 and kind in "il" and isinstance(x.dtype, np.dtype):
         fill = filler(fill_value, x.dtype).tobytes() if fills else None
         return lambda v, places: _native.taken(v, places[..., 0], fill)

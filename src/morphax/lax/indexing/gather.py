@@ -45,7 +45,7 @@ from ..ground.dimension_numbers import (
 )
 from ..ground.kinds import NUMBER
 from ..ground.linear_structure import behind_batch, instantiate, moved_axis, zeros
-from .element_places import as_integers, element_windows, gather_plan, taking
+from .element_places import as_integers, gather_plan, gathered_windows, taking
 from .index_bounds import (
     dimensions_text,
     fill_parameter,
@@ -120,30 +120,10 @@ class Gather(Primitive):
         return out.reshape(plan.shape)
 
     def kernel(self, x: Any, indices: Any, **params: Any) -> Callable[..., Any] | None:
-        numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
-        plan = gather_plan(x.shape, indices.shape, numbers, sizes)
-        fills = params["mode"] is GatherScatterMode.FILL_OR_DROP
-        filled = partial(self.evaluate, **params)
-        return taking(plan, x, indices, filled, fills, params["fill_value"])
+        return taking(x, indices, partial(self.evaluate, **params), **params)
 
-    def windows(
-        self,
-        x: Any,
-        indices: Any,
-        *,
-        dimension_numbers: Any,
-        slice_sizes: Any,
-        mode: Any,
-        fill_value: Any,
-        **_: Any,
-    ) -> Windows | None:
-        if indices.dtype != np.int32:
-            return None
-        fills = mode is GatherScatterMode.FILL_OR_DROP
-        fill = filler(fill_value, x.dtype) if fills else 0
-        return element_windows(
-            x, indices.shape, dimension_numbers, slice_sizes, moves=not fills, fill=fill
-        )
+    def windows(self, x: Any, indices: Any, **params: Any) -> Windows | None:
+        return gathered_windows(x, indices, **params)
 
     def lower(
         self,

@@ -234,7 +234,14 @@ void load_block(const Chain& chain, const Arrays& arrays, Registers& registers, 
     const auto& [kind, varies] = chain.operands[i];
     if (!varies) continue;
     const Source& source = arrays.operands[i];
-    if (source.length != chain.count) {
+    const std::size_t width = kind == Kind::kWide ? sizeof(Wide) : sizeof(Word);
+    const std::size_t at = start % source.length;
+    const bool lies_in_a_row = source.repeats == 1 && at + size <= source.length;
+    if (source.length != chain.count && lies_in_a_row &&
+        (kind == Kind::kWord || kind == Kind::kWide)) {
+      registers.place(i, static_cast<const char*>(source.data) + at * width);
+    } else if (source.length != chain.count) {
+      registers.place(i, registers.own(i));
       load_spread(kind, source, start, size, registers.own(i));
     } else if (kind == Kind::kWide) {
       registers.place(i, static_cast<const Wide*>(source.data) + start);

@@ -24,6 +24,7 @@
 #include "replay.h"
 #include "row_orders.h"
 #include "running.h"
+#include "searching.h"
 #include "sequential.h"
 #include "small_programs.h"
 #include "sparse_products.h"
@@ -71,6 +72,7 @@ NB_MODULE(_native, module) {
   morphax::sequential::bind(sequential);
   nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
   morphax::kernels::bind(kernels);
+  morphax::searching::bind(kernels);
   morphax::sparse_products::bind(kernels);
   morphax::taking::bind(kernels);
   morphax::transposition::bind(kernels);

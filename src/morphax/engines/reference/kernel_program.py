@@ -119,14 +119,7 @@ def _function(
     lines = [f"def program({operands}):"]
     for item in parts_of(jaxpr.eqns, jaxpr.outvars, constants):
         equations, inputs, outputs = _parts(item)
-        if type(item) is not Equation:
-            made = item.kernel()
-        elif view := view_of(item, to_copy):
-            views.update(item.outvars)
-            made = view
-        else:
-            made = _kernel(item, views)
-        space[kernel := f"k{len(space)}"] = made
+        space[kernel := f"k{len(space)}"] = _kernel_of_line(item, to_copy, views)
         call = f"{kernel}({', '.join([name_of(a) for a in inputs])})"
         if type(item) is Equation:
             call = _as_arrays(call, item)
@@ -147,6 +140,19 @@ def _function(
 def _code(text: str) -> CodeType:
     """A program's text, compiled; it is the same for operands of other sizes."""
     return compile(text, "<string>", "exec")
+
+
+def _kernel_of_line(
+    item: Equation | Chain | SmallProgram, to_copy: Set[Atom], views: set[Atom]
+) -> Callable[..., Any]:
+    """What a line calls; the variables that it makes are added to `views` if they are such."""
+    if type(item) is not Equation:
+        return item.kernel()
+    view = view_of(item, to_copy)
+    if view is None:
+        return _kernel(item, views)
+    views.update(item.outvars)
+    return view
 
 
 def _parts(

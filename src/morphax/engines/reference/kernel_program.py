@@ -117,7 +117,8 @@ def _function(
             define(np.array(result), var)  # as kernels make them: keys are words
     views: set[Atom] = set()
     lines = [f"def program({operands}):"]
-    for item in parts_of(jaxpr.eqns, jaxpr.outvars, constants):
+    for part in parts_of(jaxpr.eqns, jaxpr.outvars, constants):
+        item = _reading_views(part, views)
         equations, inputs, outputs = _parts(item)
         space[kernel := f"k{len(space)}"] = _kernel_of_line(item, to_copy, views)
         call = f"{kernel}({', '.join([name_of(a) for a in inputs])})"
@@ -150,9 +151,19 @@ def _kernel_of_line(
         return item.kernel()
     view = view_of(item, to_copy)
     if view is None:
-        return _kernel(item, views)
+        return _kernel(item)
     views.update(item.outvars)
     return view
+
+
+def _reading_views(
+    item: Equation | Chain | SmallProgram, views: Set[Atom]
+) -> Equation | Chain | SmallProgram:
+    """A single operation that reads views of many numbers is a chain, which threads share."""
+    if type(item) is not Equation or views.isdisjoint(item.invars):
+        return item
+    is_large = aval_of(item.outvars[0]).size >= WORTH_SHARING
+    return (chain_of_one(item) if is_large else None) or item
 
 
 def _parts(
@@ -204,8 +215,5 @@ def _host(value: Any, aval: Any) -> np.ndarray[Any, Any]:
     return value.to_host() if type(value) is Array else np.array(host_value(value, aval.dtype))
 
 
-def _kernel(eqn: Equation, views: Set[Atom] = frozenset()) -> Callable[..., Any]:
-    chain = None if views.isdisjoint(eqn.invars) else chain_of_one(eqn)
-    if chain is not None and aval_of(eqn.outvars[0]).size >= WORTH_SHARING:
-        return chain.kernel()
+def _kernel(eqn: Equation) -> Callable[..., Any]:
     return kernel_or_rule(eqn.primitive, [a.aval for a in eqn.invars], eqn.params)

@@ -19,6 +19,8 @@ native: Any = part("sequential")
 _kernels: Any = part("kernels")
 _NATIVE_DTYPES = "fdFD"
 _SEARCHED = "fdil"
+# Fewer values NumPy has found before native code is told of them.
+_WORTH_BLOCKS = 256
 # Fewer numbers are clipped with what else the program does, in one call.
 _MANY = 1024
 
@@ -81,7 +83,8 @@ def searchsorted_of_numpy(
         _kernels is not None
         and working.char in _SEARCHED
         and out.dtype == np.int32
-        and min(a.size, v.size) > 0
+        and a.size > 0
+        and v.size >= _WORTH_BLOCKS
     )
 
     def found(a: Any, v: Any) -> Any:

@@ -336,6 +336,24 @@ def test_draws_begin_at_every_block() -> None:
     np.testing.assert_array_equal(jax.random.normal(key, (3, 700)), alone)
 
 
+@pytest.mark.parametrize("size", [5, 300, 5001, 20000])
+def test_draws_beside_wide_numbers(size: int) -> None:
+    """Blocks of 64 bits are shorter, and words of streams are numbered all the same."""
+
+    def function(key: Any) -> Any:
+        u = jax.random.uniform(key, (size,), np.float32).astype(np.float64) * 2
+        return [u + 1, jax.random.bits(key, (size,), np.uint32).astype(np.int64) * 3]
+
+    with jax.enable_x64(True):
+        key = jax.random.key(7)
+        jaxpr = jax.make_jaxpr(function)(key).jaxpr
+        program = kernel_program(jaxpr, list)
+        assert program is not None
+        results = program([key._host])
+        for result, alone in zip(results, apply_jaxpr(jaxpr, key), strict=True):
+            np.testing.assert_array_equal(result, alone)
+
+
 def test_what_is_no_array_or_has_another_size_is_refused() -> None:
     number = _DTYPES["float32"]
     chain = fusion.native.make([(number, True)], [], [("neg_float32", (0,))], [(1, number)], (3,))

@@ -1,9 +1,12 @@
-// Chains of operations on words of 32 bits, element by element, as one call.
+// Chains of operations on words of 32 or 64 bits, element by element, as one call.
 //
 // What NumPy computes operation by operation, with an array for each result, is computed here block
-// by block, in registers of `kBlock` words.  `morphax/engines/reference/fusion.py` finds chains in
+// by block, in registers of `kBlock` elements; who reads no more of a register leaves its memory to
+// others, so that most fit the nearest cache.  `morphax/engines/reference/fusion.py` finds chains in
 // programs.  The arrays that come in have the dtypes that it was told; only their layout is looked
 // at.
+//
+// Numbers of bfloat16 are words of float32 in registers, rounded after each operation.
 #include "fused.h"
 
 #include <nanobind/stl/string_view.h>
@@ -27,6 +30,8 @@ namespace morphax::fused {
 namespace {
 
 using Word = std::uint32_t;
+using Wide = std::uint64_t;
+using Narrow = std::uint16_t;
 
 constexpr std::size_t kBlock = 512;
 // Registers of few elements fit the stack.
@@ -34,7 +39,7 @@ constexpr std::size_t kOnStack = 1024;
 // From here on other threads may run meanwhile.
 constexpr std::size_t kMany = 1 << 14;
 
-enum class Kind { kWord, kBoolean, kKey };
+enum class Kind { kWord, kBoolean, kKey, kWide, kNarrow };
 
 // An operand: registers 0, 1, … in turn.  One that does not vary is a single element.
 struct Operand {
@@ -46,6 +51,9 @@ struct Operand {
 struct Step {
   Loop loop = nullptr;
   UfuncLoop numpys;
+  std::size_t width = sizeof(Word);  // of what NumPy's loop reads and writes
+  bool rounds = false;               // to bfloat16
+  bool is_wide = false;              // some numbers have 64 bits
   std::size_t operands[3] = {0, 0, 0};
   std::size_t count = 0;  // of operands
   std::size_t out = 0;
@@ -53,7 +61,8 @@ struct Step {
 
 struct Constant {
   std::size_t out;
-  Word bits;
+  Wide bits;
+  bool is_wide;
 };
 
 struct Result {
@@ -65,11 +74,17 @@ struct Result {
 struct Chain {
   std::vector<Operand> operands;
   std::vector<Constant> constants;
+  std::vector<Step> once;  // of numbers that stay
   std::vector<Step> steps;
   std::vector<Result> results;
   std::vector<npy_intp> shape;
+  std::vector<std::size_t> slots;  // where each register has memory
+  std::size_t slot_count = 0;
+  std::size_t words_of_element = 1;
   std::size_t registers = 0;
   std::size_t count = 1;
+
+  std::size_t block() const { return std::min(count, kBlock / words_of_element); }
 };
 
 // Where the elements of an operand are: element i of the result meets number
@@ -89,42 +104,99 @@ struct Arrays {
 // Registers, and where each of them lies for the block at hand: in an array where that is possible.
 class Registers {
  public:
-  Registers(std::size_t registers, std::size_t stride) : stride_(stride), places_(registers) {
-    if (registers * stride > kOnStack) heap_.reset(new Word[registers * stride]);
+  explicit Registers(const Chain& chain)
+      : size_(chain.block()),
+        stride_(size_ * chain.words_of_element),
+        slots_(chain.slots),
+        places_(chain.registers) {
+    if (chain.slot_count * stride_ > kOnStack) heap_.reset(new Word[chain.slot_count * stride_]);
     words_ = heap_ ? heap_.get() : stack_;
-    for (std::size_t i = 0; i < registers; ++i) places_[i] = own(i);
+    for (std::size_t i = 0; i < chain.registers; ++i) places_[i] = own(i);
   }
 
-  Word* own(std::size_t i) { return words_ + i * stride_; }
+  std::size_t size() const { return size_; }
+  Word* own(std::size_t i) { return words_ + slots_[i] * stride_; }
   void* at(std::size_t i) const { return places_[i]; }
   void place(std::size_t i, const void* where) { places_[i] = const_cast<void*>(where); }
-  void fill(std::size_t i, Word bits) { std::fill_n(own(i), stride_, bits); }
+  void fill(std::size_t i, Wide bits, bool is_wide) {
+    if (is_wide) {
+      std::fill_n(reinterpret_cast<Wide*>(own(i)), size_, bits);
+    } else {
+      std::fill_n(own(i), size_, static_cast<Word>(bits));
+    }
+  }
 
  private:
-  std::size_t stride_;
+  std::size_t size_, stride_;
+  const std::vector<std::size_t>& slots_;
   std::vector<void*> places_;
   std::unique_ptr<Word[]> heap_;
   Word* words_;
   alignas(64) Word stack_[kOnStack];
 };
 
-void load_numbers_that_stay(const Chain& chain, const Arrays& arrays, Registers& registers) {
-  for (const Constant& constant : chain.constants) registers.fill(constant.out, constant.bits);
-  for (std::size_t i = 0; i < chain.operands.size(); ++i) {
-    const Operand& operand = chain.operands[i];
-    if (operand.kind == Kind::kKey) {
-      registers.place(i, arrays.operands[i].data);
-    } else if (!operand.varies) {
-      Word bits = 0;
-      std::memcpy(&bits, arrays.operands[i].data, operand.kind == Kind::kWord ? sizeof(Word) : 1);
-      registers.fill(i, bits);
-    }
+void run_inner(const Step& step, std::size_t size, const Registers& registers) {
+  char* at[4];
+  std::size_t i = 0;
+  for (; i < step.count; ++i) at[i] = static_cast<char*>(registers.at(step.operands[i]));
+  at[i] = static_cast<char*>(registers.at(step.out));
+  const auto width = static_cast<npy_intp>(step.width);
+  const npy_intp steps[] = {width, width, width, width};
+  const auto count = static_cast<npy_intp>(size);
+  step.numpys.inner(at, &count, steps, step.numpys.data);
+}
+
+void run_step(const Step& step, std::size_t start, std::size_t size, const Registers& registers) {
+  const auto& [a, b, c] = step.operands;
+  if (step.numpys.inner != nullptr) {
+    run_inner(step, size, registers);
+  } else if (step.loop != nullptr) {
+    step.loop(size, registers.at(a), registers.at(b), registers.at(c), registers.at(step.out));
+  } else {
+    std::uint64_t key = 0;
+    std::memcpy(&key, registers.at(a), sizeof(key));
+    random::draw_words(key, start, size, static_cast<Word*>(registers.at(step.out)));
+  }
+  if (step.rounds) round_to_bfloat16(size, static_cast<Word*>(registers.at(step.out)));
+}
+
+// A number of an operand as registers have it.
+Wide bits_of(Kind kind, const void* data) {
+  Wide wide = 0;
+  Word word = 0;
+  Narrow narrow = 0;
+  switch (kind) {
+    case Kind::kWide:
+      std::memcpy(&wide, data, sizeof(wide));
+      return wide;
+    case Kind::kNarrow:
+      std::memcpy(&narrow, data, sizeof(narrow));
+      return static_cast<Word>(narrow) << 16;
+    case Kind::kBoolean:
+      return *static_cast<const std::uint8_t*>(data);
+    default:
+      std::memcpy(&word, data, sizeof(word));
+      return word;
   }
 }
 
+void load_numbers_that_stay(const Chain& chain, const Arrays& arrays, Registers& registers) {
+  for (const Constant& constant : chain.constants)
+    registers.fill(constant.out, constant.bits, constant.is_wide);
+  for (std::size_t i = 0; i < chain.operands.size(); ++i) {
+    const auto& [kind, varies] = chain.operands[i];
+    if (kind == Kind::kKey) {
+      registers.place(i, arrays.operands[i].data);
+    } else if (!varies) {
+      registers.fill(i, bits_of(kind, arrays.operands[i].data), kind == Kind::kWide);
+    }
+  }
+  for (const Step& step : chain.once) run_step(step, 0, registers.size(), registers);
+}
+
 // Numbers `start` … of an operand whose memory has fewer than the result.
-template <typename T>
-void spread(const Source& source, std::size_t start, std::size_t size, Word* out) {
+template <typename T, typename Out>
+void spread(const Source& source, std::size_t start, std::size_t size, Out* out) {
   const auto* numbers = static_cast<const T*>(source.data);
   std::size_t at = start / source.repeats % source.length, past = start % source.repeats;
   if (source.repeats == 1) {
@@ -137,68 +209,84 @@ void spread(const Source& source, std::size_t start, std::size_t size, Word* out
   }
   for (std::size_t done = 0; done < size; past = 0) {
     const std::size_t run = std::min(size - done, source.repeats - past);
-    std::fill_n(out + done, run, static_cast<Word>(numbers[at]));
+    std::fill_n(out + done, run, static_cast<Out>(numbers[at]));
     done += run;
     at = at + 1 == source.length ? 0 : at + 1;
+  }
+}
+
+void load_spread(Kind kind, const Source& source, std::size_t start, std::size_t size, Word* out) {
+  if (kind == Kind::kWide) {
+    spread<Wide>(source, start, size, reinterpret_cast<Wide*>(out));
+  } else if (kind == Kind::kWord) {
+    spread<Word>(source, start, size, out);
+  } else if (kind == Kind::kBoolean) {
+    spread<std::uint8_t>(source, start, size, out);
+  } else {
+    spread<Narrow>(source, start, size, out);
+    for (std::size_t i = 0; i < size; ++i) out[i] <<= 16;
   }
 }
 
 void load_block(const Chain& chain, const Arrays& arrays, Registers& registers, std::size_t start,
                 std::size_t size) {
   for (std::size_t i = 0; i < chain.operands.size(); ++i) {
-    const Operand& operand = chain.operands[i];
-    if (!operand.varies) continue;
+    const auto& [kind, varies] = chain.operands[i];
+    if (!varies) continue;
     const Source& source = arrays.operands[i];
-    if (source.length != chain.count) {
-      operand.kind == Kind::kWord ? spread<Word>(source, start, size, registers.own(i))
-                                  : spread<std::uint8_t>(source, start, size, registers.own(i));
-    } else if (operand.kind == Kind::kWord) {
+    const std::size_t width = kind == Kind::kWide ? sizeof(Wide) : sizeof(Word);
+    const std::size_t at = start % source.length;
+    const bool lies_in_a_row = source.repeats == 1 && at + size <= source.length;
+    if (source.length != chain.count && lies_in_a_row &&
+        (kind == Kind::kWord || kind == Kind::kWide)) {
+      registers.place(i, static_cast<const char*>(source.data) + at * width);
+    } else if (source.length != chain.count) {
+      registers.place(i, registers.own(i));
+      load_spread(kind, source, start, size, registers.own(i));
+    } else if (kind == Kind::kWide) {
+      registers.place(i, static_cast<const Wide*>(source.data) + start);
+    } else if (kind == Kind::kWord) {
       registers.place(i, static_cast<const Word*>(source.data) + start);
+    } else if (kind == Kind::kNarrow) {
+      words_of_bfloat16(static_cast<const Narrow*>(source.data) + start, size, registers.own(i));
     } else {
       const auto* flags = static_cast<const std::uint8_t*>(source.data) + start;
       words_of_flags(flags, size, registers.own(i));
     }
   }
   for (std::size_t i = 0; i < chain.results.size(); ++i) {
-    if (chain.results[i].kind == Kind::kWord)
-      registers.place(chain.results[i].of, static_cast<Word*>(arrays.results[i]) + start);
+    const auto& [of, kind, dtype] = chain.results[i];
+    if (kind == Kind::kWord) {
+      registers.place(of, static_cast<Word*>(arrays.results[i]) + start);
+    } else if (kind == Kind::kWide) {
+      registers.place(of, static_cast<Wide*>(arrays.results[i]) + start);
+    }
   }
 }
 
-void run_inner(const Step& step, std::size_t size, const Registers& registers) {
-  char* at[4];
-  std::size_t i = 0;
-  for (; i < step.count; ++i) at[i] = static_cast<char*>(registers.at(step.operands[i]));
-  at[i] = static_cast<char*>(registers.at(step.out));
-  const npy_intp steps[] = {sizeof(Word), sizeof(Word), sizeof(Word), sizeof(Word)};
-  const auto count = static_cast<npy_intp>(size);
-  step.numpys.inner(at, &count, steps, step.numpys.data);
+// What results have in other forms than registers.
+void store_block(const Chain& chain, const Arrays& arrays, Registers& registers, std::size_t start,
+                 std::size_t size) {
+  for (std::size_t i = 0; i < chain.results.size(); ++i) {
+    const auto& [of, kind, dtype] = chain.results[i];
+    const Word* words = registers.own(of);
+    if (kind == Kind::kBoolean) {
+      flags_of_words(words, size, static_cast<std::uint8_t*>(arrays.results[i]) + start);
+    } else if (kind == Kind::kNarrow) {
+      bfloat16_of_words(words, size, static_cast<Narrow*>(arrays.results[i]) + start);
+    }
+  }
 }
 
-// Elements `begin` to `end`; `begin` is a multiple of `kBlock`.
+// Elements `begin` to `end`; `begin` is a multiple of `kBlock`, and so of blocks.
 void run(const Chain& chain, const Arrays& arrays, std::size_t begin, std::size_t end) {
-  Registers registers(chain.registers, std::min(chain.count, kBlock));
+  Registers registers(chain);
   load_numbers_that_stay(chain, arrays, registers);
-  for (std::size_t start = begin; start < end; start += kBlock) {
-    const std::size_t size = std::min(kBlock, end - start);
+  for (std::size_t start = begin; start < end; start += chain.block()) {
+    const std::size_t size = std::min(chain.block(), end - start);
     load_block(chain, arrays, registers, start, size);
-    for (const Step& step : chain.steps) {
-      const auto& [a, b, c] = step.operands;
-      if (step.numpys.inner != nullptr) {
-        run_inner(step, size, registers);
-      } else if (step.loop != nullptr) {
-        step.loop(size, registers.at(a), registers.at(b), registers.at(c), registers.at(step.out));
-      } else {
-        std::uint64_t key = 0;
-        std::memcpy(&key, registers.at(a), sizeof(key));
-        random::draw_words(key, start, size, static_cast<Word*>(registers.at(step.out)));
-      }
-    }
-    for (std::size_t i = 0; i < chain.results.size(); ++i) {
-      if (chain.results[i].kind != Kind::kBoolean) continue;
-      const Word* words = registers.own(chain.results[i].of);
-      flags_of_words(words, size, static_cast<std::uint8_t*>(arrays.results[i]) + start);
-    }
+    for (const Step& step : chain.steps) run_step(step, start, size, registers);
+    store_block(chain, arrays, registers, start, size);
   }
 }
 
@@ -287,10 +375,15 @@ PyMethodDef chain_method = {
 // The kind of a dtype by its number in NumPy.
 Kind kind_of(int dtype) {
   if (dtype == NPY_UINT64) return Kind::kKey;
-  return dtype == NPY_BOOL ? Kind::kBoolean : Kind::kWord;
+  if (dtype == NPY_BOOL) return Kind::kBoolean;
+  const nb::object descr =
+      checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(dtype)));
+  const npy_intp size = PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(descr.ptr()));
+  return size == sizeof(Wide) ? Kind::kWide : size == sizeof(Narrow) ? Kind::kNarrow : Kind::kWord;
 }
 
-// The name of an operation of ours or a function of NumPy, and the registers that it reads.
+// The name of an operation of ours or a function of NumPy, the registers that it reads and, of such
+// a function, the dtype.
 Step step_of(nb::handle given, std::size_t out) {
   Step step;
   step.out = out;
@@ -302,15 +395,107 @@ Step step_of(nb::handle given, std::size_t out) {
   }
   const nb::object function = given[0];
   if (!nb::isinstance<nb::str>(function)) {
-    step.numpys = ufunc_loop_of_floats(function, step.count);
+    const Kind kind = kind_of(nb::cast<int>(given[2]));
+    step.rounds = kind == Kind::kNarrow;
+    step.is_wide = kind == Kind::kWide;
+    step.width = step.is_wide ? sizeof(Wide) : sizeof(Word);
+    step.numpys = ufunc_loop_of(function, step.count, step.is_wide ? NPY_DOUBLE : NPY_FLOAT);
     return step;
   }
   const Operation* operation = find(nb::cast<std::string_view>(function));
   if (operation == nullptr) throw nb::value_error("an operation that cannot be in a chain");
   step.loop = operation->loop;
+  step.rounds = operation->rounds;
+  step.is_wide = operation->is_wide;
   if (static_cast<std::size_t>(operation->operands) != step.count)
     throw nb::value_error("an operation of another number of operands");
   return step;
+}
+
+bool reads(const Step& step, std::size_t of) {
+  return std::find(step.operands, step.operands + step.count, of) != step.operands + step.count;
+}
+
+bool is_result(const Chain& chain, std::size_t of) {
+  return std::any_of(chain.results.begin(), chain.results.end(),
+                     [of](const Result& one) { return one.of == of; });
+}
+
+// Steps of numbers that stay are done once for all blocks.  Functions of NumPy are not: the numbers
+// that do not fill a vector may be computed by other instructions.
+void find_numbers_that_stay(Chain& chain) {
+  std::vector<bool> stays(chain.registers, false);
+  for (std::size_t i = 0; i < chain.operands.size(); ++i)
+    stays[i] = !chain.operands[i].varies && chain.operands[i].kind != Kind::kKey;
+  for (const Constant& constant : chain.constants) stays[constant.out] = true;
+  std::vector<Step> left;
+  for (const Step& step : chain.steps) {
+    const bool is_done_once =
+        step.loop != nullptr && !is_result(chain, step.out) &&
+        std::all_of(step.operands, step.operands + step.count,
+                    [&](std::size_t of) { return stays[of]; });
+    stays[step.out] = is_done_once;
+    (is_done_once ? chain.once : left).push_back(step);
+  }
+  chain.steps = std::move(left);
+}
+
+// A sum whose first term is a product that nobody else reads is one step, with both roundings.
+void join_products(Chain& chain) {
+  for (std::size_t i = 0; i < chain.steps.size(); ++i) {
+    Step& sum = chain.steps[i];
+    const auto product = std::find_if(
+        chain.steps.begin(), chain.steps.begin() + static_cast<std::ptrdiff_t>(i),
+        [&](const Step& step) { return step.out == sum.operands[0]; });
+    if (product == chain.steps.begin() + static_cast<std::ptrdiff_t>(i)) continue;
+    const Loop joined =
+        sum.rounds || product->rounds ? nullptr : product_with_sum(product->loop, sum.loop);
+    const auto readers = std::count_if(chain.steps.begin(), chain.steps.end(), [&](const Step& one) {
+      return reads(one, product->out);
+    });
+    if (joined == nullptr || readers > 1 || sum.operands[1] == product->out ||
+        is_result(chain, product->out))
+      continue;
+    sum.loop = joined;
+    sum.operands[2] = sum.operands[1];
+    std::copy_n(product->operands, 2, sum.operands);
+    sum.count = 3;
+    chain.steps.erase(product);
+    --i;
+  }
+}
+
+// Gives registers their memory, and again where nobody reads what lies there any more.
+void lay_out(Chain& chain) {
+  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> last(chain.registers, kNone), free;
+  // What steps of each block do not write is there for all of them.
+  for (std::size_t i = 0; i < chain.steps.size(); ++i) {
+    for (std::size_t j = 0; j < chain.steps[i].count; ++j) last[chain.steps[i].operands[j]] = i;
+  }
+  chain.slots.assign(chain.registers, kNone);
+  const std::size_t stay = chain.operands.size() + chain.constants.size();
+  for (std::size_t i = 0; i < stay; ++i) chain.slots[i] = chain.slot_count++;
+  for (const Step& step : chain.once) chain.slots[step.out] = chain.slot_count++;
+  for (std::size_t i = 0; i < chain.steps.size(); ++i) {
+    const Step& step = chain.steps[i];
+    if (free.empty()) free.push_back(chain.slot_count++);
+    chain.slots[step.out] = free.back();
+    free.pop_back();
+    const auto leave = [&](std::size_t of) {
+      const bool is_step = std::any_of(chain.steps.begin(), chain.steps.end(),
+                                       [of](const Step& one) { return one.out == of; });
+      if (is_step && !is_result(chain, of) && last[of] != kNone) {
+        free.push_back(chain.slots[of]);
+        last[of] = kNone;
+      }
+    };
+    for (std::size_t j = 0; j < step.count; ++j) {
+      if (last[step.operands[j]] == i) leave(step.operands[j]);
+    }
+  }
+  // What was joined has no memory of its own.
+  std::replace(chain.slots.begin(), chain.slots.end(), kNone, std::size_t{0});
 }
 
 // Registers are numbered in this order: operands, constants, steps.
@@ -321,8 +506,10 @@ nb::object make(nb::sequence operands, nb::sequence constants, nb::sequence step
     chain->operands.push_back({kind_of(nb::cast<int>(operand[0])), nb::cast<bool>(operand[1])});
     ++chain->registers;
   }
-  for (nb::handle bits : constants)
-    chain->constants.push_back({chain->registers++, nb::cast<Word>(bits)});
+  for (nb::handle constant : constants) {
+    const bool is_wide = nb::cast<std::size_t>(constant[1]) == sizeof(Wide);
+    chain->constants.push_back({chain->registers++, nb::cast<Wide>(constant[0]), is_wide});
+  }
   for (nb::handle step : steps) {
     chain->steps.push_back(step_of(step, chain->registers));
     ++chain->registers;
@@ -333,6 +520,12 @@ nb::object make(nb::sequence operands, nb::sequence constants, nb::sequence step
     if (of >= chain->registers) throw nb::value_error("a register that nothing writes");
     chain->results.push_back({of, kind_of(dtype), dtype});
   }
+  const bool is_wide = std::any_of(chain->steps.begin(), chain->steps.end(),
+                                   [](const Step& step) { return step.is_wide; });
+  chain->words_of_element = is_wide ? sizeof(Wide) / sizeof(Word) : 1;
+  find_numbers_that_stay(*chain);
+  join_products(*chain);
+  lay_out(*chain);
   for (nb::handle size : shape) {
     chain->shape.push_back(nb::cast<npy_intp>(size));
     chain->count *= nb::cast<std::size_t>(size);

@@ -7,12 +7,13 @@
 // kernels these are.
 #include "fused_operations.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "elementary.h"
+#include "fused_loops.h"
 #include "incomplete_gamma.h"
-#include "kernels.h"
 #include "special_functions.h"
 
 namespace morphax::fused {
@@ -23,29 +24,6 @@ using elementary::f32;
 using elementary::i32;
 using elementary::inverse_erf;
 using elementary::u32;
-
-// Functions one by one: compilers make several versions of plain functions only.
-#define MORPHAX_UNARY(NAME, T, R, RESULT)                                            \
-  MORPHAX_VECTORIZED_INTEGERS                                                        \
-  void NAME(std::size_t count, const void* a, const void*, const void*, void* out) { \
-    const auto* xs = static_cast<const T*>(a);                                       \
-    auto* results = static_cast<R*>(out);                                            \
-    for (std::size_t i = 0; i < count; ++i) {                                        \
-      const T x = xs[i];                                                             \
-      results[i] = RESULT;                                                           \
-    }                                                                                \
-  }
-#define MORPHAX_BINARY(NAME, T, R, RESULT)                                             \
-  MORPHAX_VECTORIZED_INTEGERS                                                          \
-  void NAME(std::size_t count, const void* a, const void* b, const void*, void* out) { \
-    const auto* xs = static_cast<const T*>(a);                                         \
-    const auto* ys = static_cast<const T*>(b);                                         \
-    auto* results = static_cast<R*>(out);                                              \
-    for (std::size_t i = 0; i < count; ++i) {                                          \
-      const T x = xs[i], y = ys[i];                                                    \
-      results[i] = RESULT;                                                             \
-    }                                                                                  \
-  }
 
 MORPHAX_BINARY(add_f32, f32, f32, x + y)
 MORPHAX_BINARY(sub_f32, f32, f32, x - y)
@@ -68,16 +46,8 @@ MORPHAX_UNARY(sign_f32, f32, f32, x != x ? x : x == 0 ? x : __builtin_copysignf(
 MORPHAX_UNARY(sign_i32, i32, i32, (x > 0) - (x < 0))
 MORPHAX_UNARY(abs_i32, i32, u32, x < 0 ? u32{0} - static_cast<u32>(x) : static_cast<u32>(x))
 MORPHAX_UNARY(sqrt_f32, f32, f32, __builtin_sqrtf(x))
+MORPHAX_UNARY(rsqrt_f32, f32, f32, 1 / __builtin_sqrtf(x))
 
-// NaN if either is; of 0 and -0, 0 is the larger one.
-MORPHAX_INLINE f32 larger(f32 x, f32 y) {
-  return x > y ? x : x < y ? y : x == y && x != 0 ? x : x + y;
-}
-// The same of -x and -y, but for NaN, which keeps its sign.
-MORPHAX_INLINE f32 smaller(f32 x, f32 y) {
-  const f32 of_equals = x != 0 ? x : -(-x - y);
-  return x < y ? x : x > y ? y : x == y ? of_equals : x + y;
-}
 MORPHAX_BINARY(max_f32, f32, f32, larger(x, y))
 MORPHAX_BINARY(min_f32, f32, f32, smaller(x, y))
 
@@ -214,26 +184,15 @@ MORPHAX_UNARY(i32_of_f32, f32, i32,
               : x < -2147483648.f ? std::numeric_limits<i32>::min()
                                   : static_cast<i32>(x))
 
-#define MORPHAX_TERNARY(NAME, T, R, RESULT)                                              \
-  MORPHAX_VECTORIZED_INTEGERS                                                            \
-  void NAME(std::size_t count, const void* a, const void* b, const void* c, void* out) { \
-    const auto *xs = static_cast<const T*>(a), *ys = static_cast<const T*>(b);           \
-    const auto* zs = static_cast<const T*>(c);                                           \
-    auto* results = static_cast<R*>(out);                                                \
-    for (std::size_t i = 0; i < count; ++i) {                                            \
-      const T x = xs[i], y = ys[i], z = zs[i];                                           \
-      results[i] = RESULT;                                                               \
-    }                                                                                    \
-  }
-MORPHAX_INLINE i32 larger_i32(i32 x, i32 y) { return x > y ? x : y; }
-MORPHAX_INLINE i32 smaller_i32(i32 x, i32 y) { return x < y ? x : y; }
 // Of the middle one, between the others.
 MORPHAX_TERNARY(clamp_f32, f32, f32, smaller(larger(x, y), z))
-MORPHAX_TERNARY(clamp_i32, i32, i32, smaller_i32(larger_i32(x, y), z))
+MORPHAX_TERNARY(clamp_i32, i32, i32, smaller_integer(larger_integer(x, y), z))
 
 MORPHAX_UNARY(erf_inv_f32, f32, f32, inverse_erf(x))
 
 MORPHAX_UNARY(erf_f32, f32, f32, elementary::error_function(x))
+
+MORPHAX_TERNARY(mul_add_f32, f32, f32, x* y + z)
 
 constexpr Operation kOperations[] = {
     {"add_float32", 2, add_f32},
@@ -258,10 +217,12 @@ constexpr Operation kOperations[] = {
     {"clamp_int32", 3, clamp_i32},
     {"int32_of_float32", 1, i32_of_f32},
     {"sqrt_float32", 1, sqrt_f32},
+    {"rsqrt_float32", 1, rsqrt_f32},
     {"erf_float32", 1, erf_f32},
     {"erf_inv_float32", 1, erf_inv_f32},
     {"bessel_i0e_float32", 1, special_functions::bessel_i0e},
     {"bessel_i1e_float32", 1, special_functions::bessel_i1e},
+    {"erfc_float32", 1, special_functions::erfc},
     {"lgamma_float32", 1, special_functions::lgamma},
     {"digamma_float32", 1, special_functions::digamma},
     {"zeta_float32", 2, special_functions::zeta},
@@ -328,6 +289,41 @@ constexpr Operation kOperations[] = {
     {"float32_of_int32", 1, f32_of_i32},
     {"float32_of_bool", 1, f32_of_i32},
     {"float32_of_uint32", 1, f32_of_u32},
+    // Numbers of bfloat16 are words of float32.
+    {"add_bfloat16", 2, add_f32, true},
+    {"sub_bfloat16", 2, sub_f32, true},
+    {"mul_bfloat16", 2, mul_f32, true},
+    {"div_bfloat16", 2, div_f32, true},
+    {"neg_bfloat16", 1, neg_f32, true},
+    {"abs_bfloat16", 1, abs_f32, true},
+    {"square_bfloat16", 1, square_f32, true},
+    {"floor_bfloat16", 1, floor_f32, true},
+    {"ceil_bfloat16", 1, ceil_f32, true},
+    {"round_even_bfloat16", 1, rint_f32, true},
+    {"round_away_bfloat16", 1, round_f32, true},
+    {"sign_bfloat16", 1, sign_f32, true},
+    {"rem_bfloat16", 2, rem_f32, true},
+    {"clamp_bfloat16", 3, clamp_f32, true},
+    {"sqrt_bfloat16", 1, sqrt_f32, true},
+    {"rsqrt_bfloat16", 1, rsqrt_f32, true},
+    {"erf_bfloat16", 1, erf_f32, true},
+    {"erf_inv_bfloat16", 1, erf_inv_f32, true},
+    {"max_bfloat16", 2, max_f32, true},
+    {"min_bfloat16", 2, min_f32, true},
+    {"is_finite_bfloat16", 1, is_finite_f32},
+    {"eq_bfloat16", 2, eq_f32},
+    {"ne_bfloat16", 2, ne_f32},
+    {"lt_bfloat16", 2, lt_f32},
+    {"le_bfloat16", 2, le_f32},
+    {"gt_bfloat16", 2, gt_f32},
+    {"ge_bfloat16", 2, ge_f32},
+    {"select_bfloat16", 3, select},
+    {"repeat_bfloat16", 1, copy},
+    {"bfloat16_of_bfloat16", 1, copy},
+    {"float32_of_bfloat16", 1, copy},
+    {"int32_of_bfloat16", 1, i32_of_f32},
+    {"bfloat16_of_float32", 1, copy, true},
+    {"bfloat16_of_bool", 1, f32_of_i32},
     {kDraw, 1, nullptr},
 };
 
@@ -343,15 +339,47 @@ void flags_of_words(const std::uint32_t* words, std::size_t count, std::uint8_t*
   for (std::size_t i = 0; i < count; ++i) flags[i] = static_cast<std::uint8_t>(words[i]);
 }
 
+MORPHAX_VECTORIZED_INTEGERS
+void words_of_bfloat16(const std::uint16_t* numbers, std::size_t count, std::uint32_t* words) {
+  for (std::size_t i = 0; i < count; ++i) words[i] = static_cast<u32>(numbers[i]) << 16;
+}
+
+MORPHAX_VECTORIZED_INTEGERS
+void bfloat16_of_words(const std::uint32_t* words, std::size_t count, std::uint16_t* numbers) {
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = static_cast<std::uint16_t>(words[i] >> 16);
+}
+
+MORPHAX_VECTORIZED_INTEGERS
+void round_to_bfloat16(std::size_t count, std::uint32_t* words) {
+  constexpr u32 kSign = 0x80000000, kInfinity = 0x7f800000, kNan = 0x7fc00000;
+  for (std::size_t i = 0; i < count; ++i) {
+    const u32 bits = words[i], rounded = (bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000;
+    words[i] = (bits & ~kSign) > kInfinity ? (bits & kSign) | kNan : rounded;
+  }
+}
+
+Loop product_with_sum(Loop product, Loop sum) {
+  static const Loop of_words[] = {find("mul_float32")->loop, find("add_float32")->loop},
+                    of_wide[] = {find("mul_float64")->loop, find("add_float64")->loop};
+  if (product == of_words[0] && sum == of_words[1]) return mul_add_f32;
+  if (product == of_wide[0] && sum == of_wide[1]) return wide_product_with_sum();
+  return nullptr;
+}
+
 const Operation* find(std::string_view name) {
   for (const Operation& operation : kOperations) {
     if (operation.name == name) return &operation;
   }
-  return nullptr;
+  const auto [first, count] = wide_operations();
+  const auto* found = std::find_if(first, first + count,
+                                   [name](const Operation& one) { return one.name == name; });
+  return found == first + count ? nullptr : found;
 }
 
 void for_each_name(void (*visit)(std::string_view name, void* data), void* data) {
   for (const Operation& operation : kOperations) visit(operation.name, data);
+  const auto [first, count] = wide_operations();
+  std::for_each(first, first + count, [&](const Operation& one) { visit(one.name, data); });
 }
 
 }  // namespace morphax::fused

@@ -1,17 +1,21 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace morphax::fused {
 
-// Computes `count` words of a result from as many of each operand; booleans are the words 0 and 1.
+// Computes `count` words of a result from as many of each operand, or numbers of 64 bits; booleans
+// are the words 0 and 1.
 using Loop = void (*)(std::size_t count, const void* a, const void* b, const void* c, void* out);
 
 struct Operation {
   std::string_view name;
   int operands;
-  Loop loop;  // null for what is drawn from a key
+  Loop loop;             // null for what is drawn from a key
+  bool rounds = false;   // to bfloat16, of whose numbers its words of float32 are
+  bool is_wide = false;  // some of its numbers have 64 bits
 };
 
 constexpr std::string_view kDraw = "random_bits_uint32";
@@ -19,6 +23,23 @@ constexpr std::string_view kDraw = "random_bits_uint32";
 // Truth values, as the words 0 and 1 and back.
 void words_of_flags(const std::uint8_t* flags, std::size_t count, std::uint32_t* words);
 void flags_of_words(const std::uint32_t* words, std::size_t count, std::uint8_t* flags);
+
+// The same of bfloat16, as words of float32.
+void words_of_bfloat16(const std::uint16_t* numbers, std::size_t count, std::uint32_t* words);
+void bfloat16_of_words(const std::uint32_t* words, std::size_t count, std::uint16_t* numbers);
+// To the nearest number of bfloat16, ties to even; all NaN of one sign are one.
+void round_to_bfloat16(std::size_t count, std::uint32_t* words);
+
+// The operations on numbers of 64 bits.
+struct Operations {
+  const Operation* first;
+  std::size_t count;
+};
+Operations wide_operations();
+Loop wide_product_with_sum();
+
+// A product and the sum of it and another number, each rounded; null if there is no such loop.
+Loop product_with_sum(Loop product, Loop sum);
 
 // The operation of a name; null if there is none.
 const Operation* find(std::string_view name);

@@ -11,6 +11,7 @@
 #include "fused.h"
 #include "garbage.h"
 #include "host_memory.h"
+#include "incomplete_beta.h"
 #include "incomplete_gamma.h"
 #include "kernels.h"
 #include "keys.h"
@@ -23,10 +24,12 @@
 #include "replay.h"
 #include "row_orders.h"
 #include "running.h"
+#include "searching.h"
 #include "sequential.h"
 #include "small_programs.h"
 #include "sparse_products.h"
 #include "staging.h"
+#include "taking.h"
 #include "transposition.h"
 #include "tree.h"
 #include "workers.h"
@@ -36,7 +39,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 37;
+  module.attr("interface") = 38;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -49,6 +52,9 @@ NB_MODULE(_native, module) {
   morphax::extremes::bind(extremes);
   nanobind::module_ philox = module.def_submodule("philox", "Random bits by Philox.");
   morphax::philox::bind(philox);
+  nanobind::module_ incomplete_beta =
+      module.def_submodule("incomplete_beta", "The incomplete beta function.");
+  morphax::incomplete_beta::bind(incomplete_beta);
   nanobind::module_ incomplete_gamma =
       module.def_submodule("incomplete_gamma", "Incomplete gamma functions and their slopes.");
   morphax::incomplete_gamma::bind(incomplete_gamma);
@@ -66,7 +72,9 @@ NB_MODULE(_native, module) {
   morphax::sequential::bind(sequential);
   nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
   morphax::kernels::bind(kernels);
+  morphax::searching::bind(kernels);
   morphax::sparse_products::bind(kernels);
+  morphax::taking::bind(kernels);
   morphax::transposition::bind(kernels);
   nanobind::module_ keys = module.def_submodule("keys", "Keys of parameters.");
   morphax::keys::bind(keys);

@@ -9,6 +9,7 @@
 #include "small_programs.h"
 
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -43,6 +44,21 @@ struct Element {
   std::uint32_t operand, index;
 };
 
+// Elements of the first operand where the second says, which are taken or, if there is a third one,
+// replaced by it or combined with it.
+struct Windows {
+  struct Place {
+    std::int32_t at;       // if windows start at 0
+    std::uint32_t window;  // its number
+    std::uint32_t update;  // by which it is replaced
+  };
+  std::vector<Place> places;
+  std::vector<std::int32_t> limits, strides;  // of starts, along each axis
+  std::size_t count = 0;                      // of windows
+  bool moves = false;                         // inside, those that leave the operand
+  Word fill = 0;                              // what is taken outside
+};
+
 struct Step {
   Run run = nullptr;
   std::vector<std::size_t> operands;  // registers
@@ -51,6 +67,7 @@ struct Step {
   fused::Loop loop = nullptr;
   UfuncLoop numpys;
   std::vector<Element> elements;     // that are taken
+  std::shared_ptr<const Windows> windows;  // that are taken or replaced
   Word identity = 0;                 // the bits of it
   bool multiplies = false;           // in float64
   std::size_t outer = 0, along = 0;  // sizes in front of, and along what is reduced
@@ -127,6 +144,47 @@ void run_take(const Step& step, Word* const* places) {
 
 void run_fill(const Step& step, Word* const* places) {
   std::fill_n(places[step.out], step.count, *places[step.operands[0]]);
+}
+
+// Where each window starts in memory; -1 if it does not lie inside.
+void find_windows(const Windows& windows, const std::int32_t* starts, std::int32_t* found) {
+  for (std::size_t i = 0; i < windows.count; ++i) {
+    bool is_inside = true;
+    std::int32_t at = 0;
+    for (std::size_t axis = 0; axis < windows.limits.size(); ++axis) {
+      const std::int32_t start = *starts++;
+      const std::int32_t near = std::clamp(start, std::int32_t{0}, windows.limits[axis]);
+      is_inside &= near == start;
+      at += near * windows.strides[axis];
+    }
+    found[i] = is_inside || windows.moves ? at : -1;
+  }
+}
+
+void run_windows(const Step& step, Word* const* places) {
+  const Windows& windows = *step.windows;
+  std::int32_t starts[kMostElements];
+  find_windows(windows, reinterpret_cast<const std::int32_t*>(places[step.operands[1]]), starts);
+  const Word* in = places[step.operands[0]];
+  Word* out = places[step.out];
+  if (step.operands.size() == 2) {
+    for (const Windows::Place& place : windows.places) {
+      const std::int32_t start = starts[place.window];
+      *out++ = start < 0 ? windows.fill : in[start + place.at];
+    }
+    return;
+  }
+  std::copy_n(in, step.count, out);
+  const Word* updates = places[step.operands[2]];
+  for (const Windows::Place& place : windows.places) {
+    if (starts[place.window] < 0) continue;
+    Word* element = out + starts[place.window] + place.at;
+    if (step.loop == nullptr) {
+      *element = updates[place.update];
+    } else {
+      step.loop(1, element, updates + place.update, nullptr, element);
+    }
+  }
 }
 
 // Calls `body(out, in, inner)` for the elements in front; those behind lie in a row.
@@ -325,6 +383,49 @@ void read_elements(nb::handle operands, nb::handle indices, Step& step) {
   }
 }
 
+// Raises unless all that may be read or written exists.
+void check_windows(const Step& step, const Program& program) {
+  const Windows& windows = *step.windows;
+  const auto size_of = [&](std::size_t i) { return program.registers[step.operands[i]].count; };
+  std::int64_t last = 0;
+  for (std::size_t axis = 0; axis < windows.limits.size(); ++axis) {
+    if (windows.limits[axis] < 0 || windows.strides[axis] < 0)
+      refuse(PyExc_IndexError, "windows that do not fit");
+    last += static_cast<std::int64_t>(windows.limits[axis]) * windows.strides[axis];
+  }
+  const bool replaces = step.operands.size() == 3;
+  const std::size_t elements = windows.places.size();
+  if (windows.count > kMostElements || windows.limits.size() != windows.strides.size() ||
+      size_of(1) != windows.count * windows.limits.size() ||
+      (replaces ? step.count != size_of(0) || elements != size_of(2) : elements != step.count))
+    refuse(PyExc_ValueError, "windows of another size");
+  for (const auto& [at, window, update] : windows.places) {
+    if (at < 0 || at + last >= static_cast<std::int64_t>(size_of(0)) || update >= elements)
+      refuse(PyExc_IndexError, "an element that does not exist");
+  }
+}
+
+void read_windows(nb::handle given, const Program& program, Step& step) {
+  auto windows = std::make_shared<Windows>();
+  const auto at = nb::cast<std::vector<std::int32_t>>(given[4]);
+  const auto window = nb::cast<std::vector<std::uint32_t>>(given[5]);
+  const auto update = nb::cast<std::vector<std::uint32_t>>(given[6]);
+  if (window.size() != at.size() || update.size() != at.size())
+    refuse(PyExc_ValueError, "tables of different lengths");
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    windows->places.push_back({at[i], window[i], update[i]});
+    windows->count = std::max<std::size_t>(windows->count, window[i] + std::size_t{1});
+  }
+  windows->limits = nb::cast<std::vector<std::int32_t>>(given[7]);
+  windows->strides = nb::cast<std::vector<std::int32_t>>(given[8]);
+  windows->moves = nb::cast<bool>(given[9]);
+  windows->fill = nb::cast<Word>(given[10]);
+  step.windows = std::move(windows);
+  if (!nb::cast<std::string_view>(given[3]).empty()) find_loop(given[3], step);
+  step.run = run_windows;
+  check_windows(step, program);
+}
+
 Step step_of(nb::handle given, const Program& program, std::size_t out, std::size_t count) {
   Step step;
   const auto kind = nb::cast<std::string_view>(given[0]);
@@ -349,6 +450,9 @@ Step step_of(nb::handle given, const Program& program, std::size_t out, std::siz
     }
   } else if (kind == "fill") {
     step.run = run_fill;
+  } else if (kind == "windows") {
+    if (step.operands.size() < 2) refuse(PyExc_ValueError, "windows of nothing");
+    read_windows(given, program, step);
   } else if (kind == "take") {
     read_elements(given[3], given[4], step);
     for (const Element& element : step.elements) {

@@ -8,6 +8,8 @@ namespace morphax::special_functions {
 // Loops as `fused_operations.h` has them.
 void bessel_i0e(std::size_t count, const void* x, const void*, const void*, void* out);
 void bessel_i1e(std::size_t count, const void* x, const void*, const void*, void* out);
+// 1 − erf x.
+void erfc(std::size_t count, const void* x, const void*, const void*, void* out);
 // log |Γ(x)|.
 void lgamma(std::size_t count, const void* x, const void*, const void*, void* out);
 // The derivative of log Γ.

@@ -32,17 +32,22 @@ UfuncLoop find_ufunc_loop(const PyUFuncObject& ufunc, const Type* operands) {
   return {};
 }
 
-// That of a function of so many operands that reads and gives float32.
-inline UfuncLoop ufunc_loop_of_floats(nanobind::handle given, std::size_t operands) {
+// That of a function of so many operands that reads and gives numbers of one dtype.
+inline UfuncLoop ufunc_loop_of(nanobind::handle given, std::size_t operands, int dtype) {
   if (!PyObject_TypeCheck(given.ptr(), &PyUFunc_Type)) throw nanobind::type_error("no ufunc");
   const auto& ufunc = *reinterpret_cast<PyUFuncObject*>(given.ptr());
   if (ufunc.nout != 1 || static_cast<std::size_t>(ufunc.nin) != operands)
     throw nanobind::value_error("a ufunc of other operands");
-  const std::vector<int> floats(operands, NPY_FLOAT);
-  const UfuncLoop loop = find_ufunc_loop(ufunc, floats.data());
-  if (loop.inner == nullptr || loop.result != NPY_FLOAT)
-    throw nanobind::value_error("a ufunc without a loop of float32");
+  const std::vector<int> dtypes(operands, dtype);
+  const UfuncLoop loop = find_ufunc_loop(ufunc, dtypes.data());
+  if (loop.inner == nullptr || loop.result != dtype)
+    throw nanobind::value_error("a ufunc without a loop of this dtype");
   return loop;
+}
+
+// The same of float32.
+inline UfuncLoop ufunc_loop_of_floats(nanobind::handle given, std::size_t operands) {
+  return ufunc_loop_of(given, operands, NPY_FLOAT);
 }
 
 }  // namespace morphax

@@ -30,13 +30,22 @@ _POINTS = {
     "int32": np.array([0, 1, -1, 5, 31, 32, 33, 2**31 - 1, -(2**31)], np.int32),
     "uint32": np.array([0, 1, 5, 31, 32, 33, 2**31, 2**32 - 1], np.uint32),
     "bool": np.array([False, True]),
+    "float64": np.array(
+        [0, -0.0, 0.3, -7.5, 1, -1, 5e-324, 1e300, 3e9, -1e19, 2.0**31, np.inf, -np.inf, np.nan]
+    ),
+    "int64": np.array(
+        [0, 1, -1, 5, -7, 31, 63, 64, 2**31, 2**50, -(2**50), 2**51 + 1, 2**63 - 1, -(2**63)]
+    ),
+    "bfloat16": np.array(
+        [0, -0.0, 0.3, -7.5, 1, -1, 1e-40, 3e38, 257, np.inf, -np.inf, np.nan], jnp.bfloat16
+    ),
 }
 _CONVERSIONS = sorted([n for n in fusion.native.operations if "_of_" in n or "_as_" in n])
 # Computed in double precision, as their twins, by other steps; or with operands that are widths.
 _OF_OTHER_STEPS = {
     f"{name}_float32"
     for name in (
-        *("bessel_i0e", "bessel_i1e", "lgamma", "digamma", "zeta", "polygamma", "igamma"),
+        *("bessel_i0e", "bessel_i1e", "erfc", "lgamma", "digamma", "zeta", "polygamma", "igamma"),
         *("igammac", "reduce_precision"),
     )
 }
@@ -46,7 +55,7 @@ _OPERATIONS = sorted(
 _DTYPES = {name: np.dtype(name).num for name in _POINTS}
 _OF_ONE = (
     "abs ceil clz erf erf_inv floor is_finite neg not population_count "
-    "round_away round_even sign sqrt square"
+    "round_away round_even rsqrt sign sqrt square"
 )
 _OPERANDS = {"clamp": 3} | dict.fromkeys(_OF_ONE.split(), 1)
 _NAMED = {primitive.name: primitive for primitive in known_primitives()}
@@ -64,8 +73,11 @@ def _computed(name: str, result: Any, *operands: np.ndarray[Any, Any]) -> np.nda
 
 def _bits(x: np.ndarray[Any, Any]) -> list[Any]:
     """The bits of numbers, in which all NaN are one."""
-    words = np.where(np.isnan(x), np.float32(np.nan), x).astype(np.float32).view(np.uint32)
-    return list(words if x.dtype == np.float32 else x)
+    if x.dtype == jnp.bfloat16:
+        x = x.astype(np.float32)
+    if x.dtype.kind != "f":
+        return list(x)
+    return list(np.where(np.isnan(x), x.dtype.type(np.nan), x).view(f"u{x.dtype.itemsize}"))
 
 
 @pytest.mark.parametrize("name", _OPERATIONS)
@@ -98,7 +110,8 @@ def test_conversions(name: str) -> None:
     new, how, old = name.split("_")
     x = _POINTS[old]
     as_new = {"new_dtype": np.dtype(new), "weak_type": False, "sharding": None}
-    expected = lax.convert_element_type_p.evaluate(x, **as_new) if how == "of" else x.view(new)
+    with np.errstate(all="ignore"):
+        expected = lax.convert_element_type_p.evaluate(x, **as_new) if how == "of" else x.view(new)
     assert _bits(_computed(name, new, x)) == _bits(expected)
 
 
@@ -199,13 +212,19 @@ _OF_NUMPY = (
 )
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("size", [1025, 5003, 2**18 + 4097])
 @pytest.mark.parametrize("seed", range(8))
-def test_functions_of_numpy_in_chains_have_their_bits(size: int, seed: int) -> None:
+def test_functions_of_numpy_in_chains_have_their_bits(size: int, seed: int, dtype: str) -> None:
     """In blocks, and with remainders, as in one piece."""
+    with jax.enable_x64(dtype == "float64"):
+        _check_functions_of_numpy(size, seed, dtype)
+
+
+def _check_functions_of_numpy(size: int, seed: int, dtype: str) -> None:
     draw = np.random.default_rng([seed, size])
-    x = (draw.normal(size=size) * 10.0 ** draw.uniform(-20, 20, size)).astype(np.float32)
-    x[:: 7 + seed] = draw.choice(_POINTS["float32"], x[:: 7 + seed].shape)
+    x = (draw.normal(size=size) * 10.0 ** draw.uniform(-20, 20, size)).astype(jnp.dtype(dtype))
+    x[:: 7 + seed] = draw.choice(_POINTS[dtype], x[:: 7 + seed].shape)
     chosen = [_OF_NUMPY[i] for i in draw.integers(len(_OF_NUMPY), size=6)]
 
     def function(x: Any) -> Any:
@@ -217,8 +236,77 @@ def test_functions_of_numpy_in_chains_have_their_bits(size: int, seed: int) -> N
     program = kernel_program(jaxpr)
     assert program is not None
     (alone,) = apply_jaxpr(jaxpr, jnp.asarray(x))
-    np.testing.assert_array_equal(program([x]), alone)
-    assert (np.signbit(program([x])) == np.signbit(alone))[~np.isnan(alone)].all()
+    assert _bits(np.asarray(program([x]))) == _bits(np.asarray(alone))
+
+
+def _mixed(draw: np.random.Generator, values: list[Any]) -> Any:
+    """An operation on some of the values so far, of any of their dtypes."""
+    a, b = (values[i] for i in draw.integers(len(values), size=2))
+    dtype = a.dtype
+    b = lax.convert_element_type(b, dtype)
+    if dtype == np.bool_:
+        return lax.select(a, lax.full_like(a, True), b)
+    kinds = {
+        0: lambda: lax.add(lax.mul(a, b), lax.convert_element_type(values[0], dtype)),
+        1: lambda: lax.mul(b, lax.full_like(a, 3)),
+        2: lambda: lax.select(lax.lt(a, b), a, lax.add(b, lax.full_like(a, 1))),
+        3: lambda: lax.add(lax.full_like(a, 2), lax.mul(lax.full_like(a, 3), lax.full_like(a, 5))),
+        4: lambda: lax.max(lax.abs(a), b),
+        5: lambda: lax.convert_element_type(a, [np.float64, np.float32, np.int64][dtype.num % 3]),
+        6: lambda: lax.convert_element_type(a, jnp.bfloat16),
+        7: lambda: lax.gt(a, b),
+        8: lambda: lax.sub(a, lax.mul(a, b)),
+    }
+    return kinds[int(draw.integers(len(kinds)))]()
+
+
+@pytest.mark.parametrize("size", [3, 700, 1500])
+@pytest.mark.parametrize("seed", range(30))
+def test_chains_of_several_widths_have_the_bits_of_single_operations(seed: int, size: int) -> None:
+    draw = np.random.default_rng([seed, size])
+    given = [
+        draw.choice(_POINTS[name], size)
+        for name in ("float64", "float32", "int64", "int32", "bfloat16", "bool")
+    ]
+
+    def function(*operands: Any) -> Any:
+        own, values = np.random.default_rng(seed), list(operands)
+        for _ in range(20):
+            values.append(_mixed(own, values))
+        return values[len(operands) :: 2]
+
+    with jax.enable_x64(True):
+        jaxpr = jax.make_jaxpr(function)(*given).jaxpr
+        program = kernel_program(jaxpr, list)
+        assert program is not None
+        assert _compiled_count(program) or size == 3
+        alone = apply_jaxpr(jaxpr, *map(jnp.asarray, given))
+        for result, single in zip(program(given), alone, strict=True):
+            assert result.aval is single.aval
+            assert _bits(np.asarray(result)) == _bits(np.asarray(single))
+
+
+def test_all_words_are_rounded_to_bfloat16_as_single_conversions_are() -> None:
+    high = np.arange(2**16, dtype=np.uint32) << 16
+    for low in (0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF):
+        x = (high | np.uint32(low)).view(np.float32)
+        with np.errstate(invalid="ignore"):
+            expected = x.astype(jnp.bfloat16)
+        computed = _computed("bfloat16_of_float32", "bfloat16", x)
+        assert computed.tobytes() == expected.tobytes()
+
+
+def test_quotients_of_wide_integers_are_exact() -> None:
+    rng = np.random.default_rng(2)
+    for shift in range(0, 64, 5):
+        y = rng.integers(-(2**63), 2**63 - 1, 5_000) >> shift
+        for x in (rng.integers(-(2**63), 2**63 - 1, y.size), y * 77 - 1, y * 5, y >> 13):
+            a, b = x.astype(object), np.where(y == 0, 1, y).astype(object)
+            quotient = np.where(y == 0, -1, np.sign(a) * np.sign(b) * (abs(a) // abs(b)))
+            rest = np.where(y == 0, a, a - quotient * b).astype(np.int64)
+            quotient = np.array([(q + 2**63) % 2**64 - 2**63 for q in quotient], np.int64)
+            np.testing.assert_array_equal(_computed("div_int64", "int64", x, y), quotient)
+            np.testing.assert_array_equal(_computed("rem_int64", "int64", x, y), rest)
 
 
 def test_functions_of_numpy_are_in_chains() -> None:
@@ -248,6 +336,24 @@ def test_draws_begin_at_every_block() -> None:
     np.testing.assert_array_equal(jax.random.normal(key, (3, 700)), alone)
 
 
+@pytest.mark.parametrize("size", [5, 300, 5001, 20000])
+def test_draws_beside_wide_numbers(size: int) -> None:
+    """Blocks of 64 bits are shorter, and words of streams are numbered all the same."""
+
+    def function(key: Any) -> Any:
+        u = jax.random.uniform(key, (size,), np.float32).astype(np.float64) * 2
+        return [u + 1, jax.random.bits(key, (size,), np.uint32).astype(np.int64) * 3]
+
+    with jax.enable_x64(True):
+        key = jax.random.key(7)
+        jaxpr = jax.make_jaxpr(function)(key).jaxpr
+        program = kernel_program(jaxpr, list)
+        assert program is not None
+        results = program([key._host])
+        for result, alone in zip(results, apply_jaxpr(jaxpr, key), strict=True):
+            np.testing.assert_array_equal(result, alone)
+
+
 def test_what_is_no_array_or_has_another_size_is_refused() -> None:
     number = _DTYPES["float32"]
     chain = fusion.native.make([(number, True)], [], [("neg_float32", (0,))], [(1, number)], (3,))
@@ -262,20 +368,26 @@ def test_what_is_no_array_or_has_another_size_is_refused() -> None:
         fusion.native.make([(number, True)], [], [("neg_float32", (1,))], [(1, number)], (3,))
 
 
-def test_not_a_number_keeps_its_sign() -> None:
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_not_a_number_keeps_its_sign(dtype: str) -> None:
     """What is sorted by bits must not depend on how many numbers there are."""
-    points = np.array([np.nan, np.copysign(np.nan, -1)], np.float32)
-    x, y = points, np.full(2, 3, np.float32)
+    points = np.array([np.nan, np.copysign(np.nan, -1)], dtype)
+    x, y = points, np.full(2, 3, dtype)
     for result in (
         *(
-            _computed(name, "float32", *given)
-            for name in ("min_float32", "max_float32")
+            _computed(f"{name}_{dtype}", dtype, *given)
+            for name in ("min", "max")
             for given in ((x, y), (y, x))
         ),
-        _computed("clamp_float32", "float32", -y, x, y),
-        _computed("erf_inv_float32", "float32", x),
-        *(_computed(f"{name}_float32", "float32", x) for name in ("floor", "sign", "sqrt")),
+        _computed(f"clamp_{dtype}", dtype, -y, x, y),
+        *(_computed(f"{name}_{dtype}", dtype, x) for name in ("floor", "sign", "sqrt")),
     ):
         np.testing.assert_array_equal(np.signbit(result), [False, True])
         assert np.isnan(result).all()
+
+
+def test_not_a_number_keeps_its_sign_in_the_inverse_of_erf() -> None:
+    points = np.array([np.nan, np.copysign(np.nan, -1)], np.float32)
+    result = _computed("erf_inv_float32", "float32", points)
+    np.testing.assert_array_equal(np.signbit(result), [False, True])
     assert not np.signbit(_computed("erf_inv_float32", "float32", np.float32([2, -2]))).any()

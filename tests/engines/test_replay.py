@@ -15,8 +15,9 @@ from morphax import lax
 from morphax.config import override
 from morphax.core import apply_jaxpr, aval_of, stage, stage_closed
 from morphax.engines.reference import fusion
-from morphax.engines.reference.kernel_program import _copied, _view, kernel_program
+from morphax.engines.reference.kernel_program import kernel_program
 from morphax.engines.reference.replay import replayed
+from morphax.engines.reference.views import copied, view_of
 from tests.tracing import calls_of, work_of
 
 X = jnp.arange(-3.0, 3.0)
@@ -391,5 +392,5 @@ def test_slices_that_only_exact_operations_read_are_no_copies() -> None:
             assert result.tobytes() == single.tobytes()
             assert not np.shares_memory(result, given)
         slices = [eqn for eqn in jaxpr.eqns if eqn.primitive.name == "slice"]
-        copied = _copied(jaxpr)
-        assert sum([_view(eqn, copied) is None for eqn in slices]) == copies
+        to_copy = copied(jaxpr)
+        assert sum([view_of(eqn, to_copy) is None for eqn in slices]) == copies

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import morphax as jax
 import morphax.numpy as jnp
 from morphax import jit, lax
 from morphax.lax.ordering import largest as largest_module
@@ -119,6 +120,30 @@ def test_axes_that_are_not_there_are_the_errors_of_numpy() -> None:
         with pytest.raises(np.exceptions.AxisError, match="axis") as caught:
             call()
         assert isinstance(caught.value, IndexError)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bfloat16", "uint8"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 100])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_places_in_sorted_vectors(dtype: str, size: int, side: str) -> None:
+    rng = np.random.default_rng(size)
+    a = np.sort(rng.integers(0, 9, size)).astype(jnp.dtype(dtype))
+    v = rng.integers(0, 10, (3, 200)).astype(jnp.dtype(dtype))
+    if dtype.startswith("float"):
+        a[size // 2 :] = np.sort(np.append(a, [np.inf, np.nan, np.nan])[-(size - size // 2) :])
+        a = np.sort(np.append(a, [-0.0, -np.inf]))[:size]
+        v[0, :7] = 0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 0.5
+    with jax.enable_x64(dtype in ("float64", "int64")):
+        for _ in range(2):
+            found = jnp.searchsorted(a, v, side)
+            np.testing.assert_array_equal(found, np.searchsorted(a, v, side))
+            np.testing.assert_array_equal(jnp.searchsorted(a[:0], v, side), 0)
+            assert jnp.searchsorted(a, v[:0], side).shape == (0, 200)
+            assert jnp.searchsorted(a, v[1, 3], side) == np.searchsorted(a, v[1, 3], side)
+        many = np.resize(v, 2**18 + 5000)
+        np.testing.assert_array_equal(
+            jnp.searchsorted(a, many, side), np.searchsorted(a, many, side)
+        )
 
 
 def test_scalars_of_numpy_are_operands_too() -> None:

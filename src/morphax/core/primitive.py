@@ -20,6 +20,8 @@ which `bind` applies in the current trace.  The rules, called with parameters as
                      one step of a chain of operations (`engines/reference/fusion.py`), or `None`.
 `view`               the same, its result in the operand's memory; None where that is in pieces
 `moves`              Whether results consist of elements of operands, chosen by avals and params.
+`windows`            avals, params → which elements are taken or replaced where the program says
+                     (`engines.reference.windows`), or None; for programs on few numbers.
 `folds`              aval, params → ``"fold"``, ``"accumulate"`` or ``"accumulate_wide"`` (in twice
                      the precision), the name of the operation that combines elements, and the axes
                      along which; for programs on few numbers.
@@ -174,6 +176,7 @@ class Primitive:
     fused: Callable[..., str | None] | None = None
     folds: Callable[..., tuple[str, str, Sequence[int]]] | None = None
     moves: ClassVar[bool] = False
+    windows: Callable[..., Any] | None = None
     composed: Callable[..., Any] | None = None
     program_in_place: Callable[..., Any] | None = None
     execute: Callable[..., Any] | None = None

@@ -210,8 +210,6 @@ from .indexing.scatter import scatter_mul_p as scatter_mul_p
 from .indexing.scatter import scatter_p as scatter_p
 from .indexing.scatter import scatter_sub as scatter_sub
 from .indexing.scatter import scatter_sub_p as scatter_sub_p
-from .indexing.scatter_apply import scatter_apply as scatter_apply
-from .indexing.scatter_apply import scatter_apply_p as scatter_apply_p
 from .ordering.sorting import sort as sort
 from .ordering.sorting import sort_key_val as sort_key_val
 from .ordering.sorting import sort_p as sort_p
@@ -341,6 +339,8 @@ if _TYPE_CHECKING:
     from ..control.loops.loops import while_loop as while_loop
     from ..control.loops.scan_primitive import scan_p as scan_p
     from ..control.loops.while_primitive import while_p as while_p
+    from ..control.scatter_apply import scatter_apply as scatter_apply
+    from ..control.scatter_apply import scatter_apply_p as scatter_apply_p
     from ..lax.fourier.fft import FftType as FftType
     from ..lax.fourier.fft import fft as fft
     from ..lax.fourier.fft import fft_p as fft_p
@@ -420,6 +420,7 @@ __getattr__, __dir__ = _on_demand(
         "..control.loops.loops": ("fori_loop", "map", "scan", "while_loop"),
         "..control.loops.scan_primitive": ("scan_p",),
         "..control.loops.while_primitive": ("while_p",),
+        "..control.scatter_apply": ("scatter_apply", "scatter_apply_p"),
         "..lax.contraction.ragged": (
             "RaggedDotDimensionNumbers",
             "ragged_dot",

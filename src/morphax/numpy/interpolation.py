@@ -54,15 +54,20 @@ def interp(
     (fp,) = promoted_inexact("interp", fp)
     if period is not None:
         x, xp, fp = _wrapped(x, xp, fp, period)
-    after = clip(searchsorted(xp, x, side="right"), 1, max(xp.aval.shape[0] - 1, 1))
+        left = right = "extrapolate"
+    return _on_line(x, xp, fp, searchsorted(xp, x, side="right"), left, right)
+
+
+@replayed(4, arrays=("left", "right"))
+def _on_line(x: Any, xp: Any, fp: Any, behind: Any, left: Any, right: Any) -> Any:
+    """`interp` of x, given the number of the point behind each: where that loops, this does not."""
+    after = clip(behind, 1, max(xp.aval.shape[0] - 1, 1))
     before = lax.sub(after, 1)
     x0, x1, f0, f1 = (getitem(v, i) for v in (xp, fp) for i in (before, after))
     width, distance = subtract(x1, x0), subtract(x, x0)
     flat = lax.eq(width, 0)
     slope = true_divide(subtract(f1, f0), where(flat, 1, width))
     line = where(flat, f0, add(f0, multiply(distance, slope)))
-    if period is not None:
-        return line
     line = _outside(line, x < getitem(xp, 0), left, getitem(fp, 0))
     return _outside(line, x > getitem(xp, -1), right, getitem(fp, -1))
 

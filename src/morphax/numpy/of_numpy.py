@@ -16,7 +16,11 @@ from ..util.compiled import part
 
 native: Any = part("sequential")
 
+_kernels: Any = part("kernels")
 _NATIVE_DTYPES = "fdFD"
+_SEARCHED = "fdil"
+# Fewer values NumPy has found before native code is told of them.
+_WORTH_BLOCKS = 256
 # Fewer numbers are clipped with what else the program does, in one call.
 _MANY = 1024
 
@@ -75,9 +79,21 @@ def searchsorted_of_numpy(
     # NumPy's comparisons of narrow floats are slow.
     working = common if common.kind in "bui" or common.itemsize > 2 else np.dtype(np.float32)
 
+    by_native = (
+        _kernels is not None
+        and working.char in _SEARCHED
+        and out.dtype == np.int32
+        and a.size > 0
+        and v.size >= _WORTH_BLOCKS
+    )
+
     def found(a: Any, v: Any) -> Any:
         a, v = [x.astype(common, copy=False).astype(working, copy=False) for x in (a, v)]
-        return np.asarray(a.searchsorted(v, side)).astype(out.dtype, copy=False)
+        if not by_native:
+            return np.asarray(a.searchsorted(v, side)).astype(out.dtype, copy=False)
+        places = np.empty(v.shape, np.int32)
+        _kernels.places(np.ascontiguousarray(a), v.ravel(), side == "right", places.reshape(-1))
+        return places
 
     return found
 

@@ -19,6 +19,7 @@ from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer, integer_tuple, members, size_tuple
 from ..lax.ground.placing import device_put
 from ..lax.shape.resharding import split_as
+from ..util.memo import memoize
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis, canonical_size, listed
 from .operands import as_array
@@ -241,6 +242,11 @@ def broadcast_arrays(*args: Any) -> list[Any]:
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The common shape that shapes broadcast to."""
+    return _common_shape(*shapes)
+
+
+@memoize
+def _common_shape(*shapes: Any) -> tuple[int, ...]:
     sizes = [(s,) if isinstance(s, int) else integer_tuple(_SHAPES, s) for s in shapes]
     return lax.broadcast_shapes(*sizes)
 

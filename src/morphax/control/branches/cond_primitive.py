@@ -21,6 +21,7 @@ from ...core import (
     without_references,
 )
 from ...engines import loops
+from ...engines.reference.bodies import apply_body
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.elementwise.selection import select_n
@@ -64,7 +65,7 @@ class Cond(HasBodies):
     def execute(self, index: Array, *operands: Array, branches: tuple[Jaxpr, ...]) -> list[Array]:
         chosen = min(max(int(index.to_host()), 0), len(branches) - 1)
         branch = without_references(branches[chosen])
-        results = [as_array(x) for x in apply_jaxpr(branch, *operands)]
+        results = [as_array(x) for x in apply_body(branch, *operands)]
         if not index._committed and not any_committed(operands):
             return results
         return bound(results, *placement_of((index, *operands), self.name))

@@ -34,6 +34,7 @@ from ...core import (
 )
 from ...core.partition import selected
 from ...engines import loops
+from ...engines.reference.bodies import apply_body
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ground.linear_structure import add_tangents, instantiate, zeros
@@ -95,7 +96,11 @@ class Scan(HasBodies):
         slices = jaxpr.in_avals[len(operands) - len(parts["xs"]) :]
         rows = [(aval, x.to_host()) for aval, x in zip(slices, parts["xs"], strict=True)]
         carry, columns = _steps(
-            parts, params, lambda i: [Array(aval, np.asarray(x[i])) for aval, x in rows], no_scope
+            parts,
+            params,
+            lambda i: [Array(aval, np.asarray(x[i])) for aval, x in rows],
+            no_scope,
+            apply_body,
         )
         ys = [np.stack([as_array(y).to_host() for y in column]) for column in columns]
         avals = [stacked_aval(a, length) for a in jaxpr.out_avals[len(carry) :]]
@@ -265,6 +270,7 @@ def _steps(
     params: dict[str, Param],
     slices: Callable[[int], Sequence[Any]],
     scope: Callable[[int], AbstractContextManager[Any]],
+    apply: Callable[..., list[Any]] = apply_jaxpr,
 ) -> tuple[list[Any], list[tuple[Any, ...]]]:
     """The loop itself, in the current trace.
 
@@ -273,6 +279,7 @@ def _steps(
         params: of the scan.
         slices: number of a step → its slices of xs.
         scope: number of a step → the context in which it runs.
+        apply: how the body is applied.
 
     Returns:
         The last carry, and for each of ys its slices.
@@ -283,7 +290,7 @@ def _steps(
     rows: list[Sequence[Any]] = [()] * length
     for i in range(length - 1, -1, -1) if params["reverse"] else range(length):
         with scope(i):
-            outs = apply_jaxpr(jaxpr, *consts, *carry, *slices(i))
+            outs = apply(jaxpr, *consts, *carry, *slices(i))
         carry, rows[i] = outs[:n], outs[n:]
     return carry, list(zip(*rows, strict=True))
 

@@ -25,6 +25,7 @@ from ...core import (
     without_references,
 )
 from ...engines import loops
+from ...engines.reference.bodies import apply_body
 from ...engines.xla.moved_bits import bits_of, is_moved_as_bits, moved_value
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.indexing.dynamic_slicing import DynamicUpdateSlice
@@ -88,7 +89,7 @@ class Loops(HasBodies):
         cost = max(len(condition.eqns) + len(body.eqns), 1)
         place, committed = placement_of(operands, self.name)
         most = -(-interpreted_operations(place, condition, body) // cost)
-        values, is_over = _steps(parts, condition, body, no_scope, most)
+        values, is_over = _steps(parts, condition, body, no_scope, most, apply_body)
         carry = bound(values, place, committed)
         return carry if is_over else run_compiled(self, parts.replaced(carry=carry).flat, params)
 
@@ -326,6 +327,7 @@ def _steps(
     body: Jaxpr,
     scope: Callable[[int], AbstractContextManager[Any]],
     most: int | None = None,
+    apply: Callable[..., list[Any]] = apply_jaxpr,
 ) -> tuple[list[Any], bool]:
     """The loop itself, in the current trace.
 
@@ -334,6 +336,7 @@ def _steps(
         condition, body: the programs.
         scope: number of a step → the context in which it runs.
         most: steps to take at most.
+        apply: how programs are applied.
 
     Returns:
         The last carry, and whether the loop is over.
@@ -341,10 +344,10 @@ def _steps(
     cond_consts, body_consts, carry = operands.values()
     for step in itertools.count() if most is None else range(most):
         with scope(step):
-            (goes_on,) = apply_jaxpr(condition, *cond_consts, *carry)
+            (goes_on,) = apply(condition, *cond_consts, *carry)
             if not (goes_on.to_host() if type(goes_on) is Array else bool(goes_on)):
                 return carry, True
-            carry = apply_jaxpr(body, *body_consts, *carry)
+            carry = apply(body, *body_consts, *carry)
     return carry, False
 
 

@@ -1,10 +1,10 @@
 """Chains of elementwise operations, which a compiled function computes in one pass.
 
-NumPy takes a call and an array for each operation.  Where operations on words of 32 bits follow one
-another in a program, `native/fused.cpp` computes them block by block.  It has those operations
-whose results are rounded exactly, and calls the inner loops of NumPy's functions, so the numbers
-are those of single operations; its twin are the kernels of these.  A primitive names its operation
-by `Primitive.fused`.
+NumPy takes a call and an array for each operation.  Where operations on numbers of 32 or 64 bits,
+or of bfloat16, follow one another in a program, `native/fused.cpp` computes them block by block.
+It has those operations whose results are rounded exactly, and calls the inner loops of NumPy's
+functions, so the numbers are those of single operations; its twin are the kernels of these.  A
+primitive names its operation by `Primitive.fused`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, final
 
 import numpy as np
 
+from ... import dtypes
 from ...core import Atom, Equation, Literal, Var, aval_of
 from ...util.compiled import part
 
@@ -25,9 +26,17 @@ DRAW = "random_bits_uint32"
 """The operation that draws from a key."""
 _SHORTEST = 2
 # Of keys, numbers and flags, as arrays.
-_DTYPES = {dtype: np.dtype(dtype).num for dtype in ("bool", "float32", "int32", "uint32")}
+_DTYPES = {
+    name: dtypes.dtype(name).num
+    for name in ("bool", "float32", "int32", "uint32", "float64", "int64", "bfloat16")
+}
 _KEYS = np.dtype(np.uint64).num
-_FLOAT = np.dtype(np.float32)
+# With the dtype in which NumPy computes it.
+_FLOATS = {
+    dtypes.dtype(name): np.dtype(wide)
+    for name, wide in (("float32", "f"), ("float64", "d"), ("bfloat16", "f"))
+}
+_NARROW = dtypes.dtype("bfloat16")
 
 Operation = str | np.ufunc
 
@@ -51,16 +60,17 @@ class Chain:
         """A function of the arrays of `inputs`, whose result is that of `outputs`."""
         shape = aval_of(self.outputs[0]).shape
         registers: dict[int, int] = {id(v): i for i, v in enumerate(self.inputs)}
-        constants: list[int] = []
+        constants: list[tuple[int, int]] = []
         for _, eqn in self.equations:
             for atom in eqn.invars:
                 if type(atom) is Literal and id(atom) not in registers:
                     registers[id(atom)] = len(registers)
-                    constants.append(word_of(atom))
+                    constants.append(_bits_of(atom))
         steps = []
         for name, eqn in self.equations:
-            steps.append((name, tuple([registers[id(a)] for a in eqn.invars])))
-            registers[id(eqn.outvars[0])] = len(registers)
+            (out,) = eqn.outvars
+            steps.append((name, tuple([registers[id(a)] for a in eqn.invars]), _dtype(out)))
+            registers[id(out)] = len(registers)
         operands = [
             (_dtype(v), aval_of(v).shape == shape and _dtype(v) != _KEYS) for v in self.inputs
         ]
@@ -70,26 +80,28 @@ class Chain:
 
 
 def single_operation(
-    name: str | None, avals: Sequence[Any], constants: Sequence[int] = (), dtype: Any = None
+    name: Operation | None, avals: Sequence[Any], constants: Sequence[int] = (), dtype: Any = None
 ) -> Callable[..., Any] | None:
     """A compiled operation on arrays of these avals alone, `None` where its twin is to work.
 
     Args:
-        name: of an operation of chains, or of another one, for which there is nothing.
+        name: of an operation of chains, or of another one, for which there is nothing; or a
+            function of NumPy.
         avals: of the operands, which are of one shape or without axes.
         constants: the words of further operands.
         dtype: of the result; that of the operands, if left out.
     """
-    if name not in OPERATIONS:
+    if name not in OPERATIONS and not (OPERATIONS and isinstance(name, np.ufunc)):
         return None
     shape = max([x.shape for x in avals], key=len)
     if any([x.shape not in (shape, ()) for x in avals]):
         return None
     operands = [(_DTYPES[dtype_name(x.dtype)], x.shape == shape) for x in avals]
     out = len(operands) + len(constants)
-    steps = [(name, tuple(range(out)))]
-    results = [(out, _DTYPES[dtype_name(dtype or avals[0].dtype)])]
-    made: Callable[..., Any] = native.make(operands, list(constants), steps, results, shape)
+    result = _DTYPES[dtype_name(dtype or avals[0].dtype)]
+    steps, results = [(name, tuple(range(out)), result)], [(out, result)]
+    words = [(word, 4) for word in constants]
+    made: Callable[..., Any] = native.make(operands, words, steps, results, shape)
     return made
 
 
@@ -101,6 +113,16 @@ def dtype_name(dtype: Any) -> str:
 
 def _dtype(v: Var) -> int:
     return _DTYPES.get(dtype_name(aval_of(v).dtype), _KEYS)
+
+
+def _bits_of(literal: Literal) -> tuple[int, int]:
+    """The bits of a number as registers have it, and of how many bytes it is."""
+    number = np.asarray(literal.val, literal.aval.dtype)
+    if number.dtype == _NARROW:
+        number = number.astype(np.float32)
+    if number.itemsize == 8:
+        return int(number.view(np.uint64)), 8
+    return int(number) if number.dtype == bool else int(number.view(np.uint32)), 4
 
 
 def word_of(literal: Literal) -> int:
@@ -132,10 +154,22 @@ def chains(
     read: set[Any] = {v for v in results if type(v) is Var}
     parts: list[Equation | Chain] = []
     for run in reversed(runs):
-        chain = _chain(run, read) if len(run) >= _SHORTEST else None
+        is_chain = len(run) >= _SHORTEST or any([name and _is_narrow(eqn) for name, eqn in run])
+        chain = _chain(run, read) if is_chain else None
         parts += [eqn for _, eqn in run] if chain is None else [chain] if chain.outputs else []
         read.update([v for _, eqn in run for v in eqn.invars if type(v) is Var])
     return parts[::-1]
+
+
+def _is_narrow(eqn: Equation) -> bool:
+    """Whether NumPy would make arrays of float32 for each operation."""
+    return any([aval_of(a).dtype == _NARROW for a in (*eqn.invars, *eqn.outvars)])
+
+
+def chain_of_one(eqn: Equation) -> Chain | None:
+    """An operation that chains have, which reads operands where they repeat."""
+    name = operation_of(eqn)
+    return None if name is None else _chain([(name, eqn)], {*eqn.outvars})
 
 
 def operation_of(eqn: Equation) -> str | None:
@@ -148,14 +182,27 @@ def operation_of(eqn: Equation) -> str | None:
 
 
 def loop_of(eqn: Equation) -> np.ufunc | None:
-    """The function of NumPy of float32 that an equation is, if its kernel is one."""
-    if len(eqn.outvars) != 1 or eqn.primitive.kernel is None or not OPERATIONS:
+    """The function of NumPy of floats of one dtype that an equation is, if its kernel is one.
+
+    Narrow floats are computed as float32 and rounded once (`lax.ground.narrow`).
+    """
+    if len(eqn.outvars) != 1 or eqn.primitive.kernel is None:
         return None
     avals = [aval_of(a) for a in eqn.invars]
-    if any([aval.dtype != _FLOAT for aval in (*avals, aval_of(eqn.outvars[0]))]):
+    return loop_of_floats(eqn.primitive.kernel, avals, aval_of(eqn.outvars[0]).dtype, eqn.params)
+
+
+def loop_of_floats(
+    kernel: Callable[..., Any], avals: Sequence[Any], dtype: Any, params: Mapping[str, Any]
+) -> np.ufunc | None:
+    """The function of NumPy that a kernel is, if it is one of floats of one dtype."""
+    wide = _FLOATS.get(dtype)
+    if wide is None or not avals or any([aval.dtype != dtype for aval in avals]) or not OPERATIONS:
         return None
-    kernel = eqn.primitive.kernel(*avals, **eqn.params)
-    return kernel if isinstance(kernel, np.ufunc) and kernel.nout == 1 else None
+    made = kernel(*[aval.update(dtype=wide) for aval in avals], **params)
+    if not isinstance(made, np.ufunc) or made.signature is not None:
+        return None
+    return made if f"{wide.char * made.nin}->{wide.char}" in made.types else None
 
 
 def _chain(run: Sequence[tuple[Operation, Equation]], read_later: Set[Any]) -> Chain:

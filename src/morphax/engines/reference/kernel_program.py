@@ -20,11 +20,13 @@ from ...core.staging import stage_closed
 from ...core.values import host_value
 from ...util.host_memory import pooled
 from ...util.memo import memoize
+from ...util.threads import WORTH_SHARING
 from .float_errors import ignore_float_errors, restore_float_errors
-from .fusion import Chain, operation_of
+from .fusion import Chain, chain_of_one
 from .kernels import Collect, KernelCall, are_large, kernel_or_rule
 from .repeats import without_repeats
 from .small_programs import SmallProgram, parts_of
+from .views import copied, view_of, views_first
 
 _LARGEST_CONSTANT = 1 << 14
 
@@ -44,8 +46,11 @@ def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelCall |
     if not all(plain):
         return None
     jaxpr = without_repeats(jaxpr)
+    to_copy = copied(jaxpr)
+    jaxpr = views_first(jaxpr, to_copy)
     is_large = are_large([v.aval for eqn in jaxpr.eqns for v in eqn.outvars])
-    function = _function(jaxpr, _last_uses(jaxpr) if is_large else {}, collect is not None)
+    last_uses = _last_uses(jaxpr) if is_large else {}
+    function = _function(jaxpr, to_copy, last_uses, collect is not None)
     return KernelCall(pooled(function) if is_large else function, jaxpr.out_avals, collect)
 
 
@@ -80,7 +85,10 @@ def _last_uses(jaxpr: Jaxpr) -> dict[Equation, list[Var]]:
 
 
 def _function(
-    jaxpr: Jaxpr, last_uses: Mapping[Equation, Sequence[Var]], is_tuple: bool
+    jaxpr: Jaxpr,
+    to_copy: Set[Atom],
+    last_uses: Mapping[Equation, Sequence[Var]],
+    is_tuple: bool,
 ) -> Callable[..., Any]:
     """The program as a function that drops arrays where `last_uses` says so."""
     space: dict[str, Any] = {"asarray": np.asarray}
@@ -107,13 +115,12 @@ def _function(
     for var, result in constants.items():
         if var in needed:
             define(np.array(result), var)  # as kernels make them: keys are words
-    copied = _copied(jaxpr)
+    views: set[Atom] = set()
     lines = [f"def program({operands}):"]
-    for item in parts_of(jaxpr.eqns, jaxpr.outvars, constants):
+    for part in parts_of(jaxpr.eqns, jaxpr.outvars, constants):
+        item = _reading_views(part, views)
         equations, inputs, outputs = _parts(item)
-        space[kernel := f"k{len(space)}"] = (
-            (_view(item, copied) or _kernel(item)) if type(item) is Equation else item.kernel()
-        )
+        space[kernel := f"k{len(space)}"] = _kernel_of_line(item, to_copy, views)
         call = f"{kernel}({', '.join([name_of(a) for a in inputs])})"
         if type(item) is Equation:
             call = _as_arrays(call, item)
@@ -134,6 +141,29 @@ def _function(
 def _code(text: str) -> CodeType:
     """A program's text, compiled; it is the same for operands of other sizes."""
     return compile(text, "<string>", "exec")
+
+
+def _kernel_of_line(
+    item: Equation | Chain | SmallProgram, to_copy: Set[Atom], views: set[Atom]
+) -> Callable[..., Any]:
+    """What a line calls; the variables that it makes are added to `views` if they are such."""
+    if type(item) is not Equation:
+        return item.kernel()
+    view = view_of(item, to_copy)
+    if view is None:
+        return _kernel(item)
+    views.update(item.outvars)
+    return view
+
+
+def _reading_views(
+    item: Equation | Chain | SmallProgram, views: Set[Atom]
+) -> Equation | Chain | SmallProgram:
+    """A single operation that reads views of many numbers is a chain, which threads share."""
+    if type(item) is not Equation or views.isdisjoint(item.invars):
+        return item
+    is_large = aval_of(item.outvars[0]).size >= WORTH_SHARING
+    return (chain_of_one(item) if is_large else None) or item
 
 
 def _parts(
@@ -172,29 +202,6 @@ def _constants(jaxpr: Jaxpr) -> dict[Var, np.ndarray[Any, Any]]:
         result = np.asarray(results[0] if eqn.primitive.multiple_results else results)
         constants[first] = known[first] = result
     return constants
-
-
-def _copied(jaxpr: Jaxpr) -> set[Atom]:
-    """What may not lie in the memory of an operand.
-
-    Results, which would keep all of it, and what others read than operations that are rounded
-    exactly, wherever their operands lie, and of two operands or more, whose results are new.
-    """
-    read: set[Atom] = {a for a in jaxpr.outvars if type(a) is Var}
-    for eqn in jaxpr.eqns:
-        if len(eqn.invars) < 2 or operation_of(eqn) is None:
-            read.update([a for a in eqn.invars if type(a) is Var])
-    return read
-
-
-def _view(eqn: Equation, copied: Set[Atom]) -> Callable[..., Any] | None:
-    """A kernel whose result lies in its operand's memory, where that may be."""
-    if eqn.primitive.view is None or eqn.outvars[0] in copied:
-        return None
-    made: Callable[..., Any] | None = eqn.primitive.view(
-        *[a.aval for a in eqn.invars], **eqn.params
-    )
-    return made
 
 
 def _read(jaxpr: Jaxpr, constants: Mapping[Var, Any]) -> set[Atom]:

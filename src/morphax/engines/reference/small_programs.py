@@ -9,6 +9,7 @@ them on plain memory:
 - *moves* (`Primitive.moves`): operations whose results consist of elements of their operands.
   Which ones, `evaluate` itself tells when it is given their numbers.  Parts that lie in a row are
   read where they are, and moves of moves are one;
+- *windows* (`Primitive.windows`), whose elements are taken or replaced where numbers say;
 - sums and products as NumPy's `reduce` calls its loops, and what is exact in any order.
 
 So numbers have the bits of single operations.  Its twin are the kernels of these.
@@ -35,6 +36,7 @@ from .fusion import (
     operation_of,
     word_of,
 )
+from .windows import Windows
 
 native: Any = part("small_programs")
 _MOST_ELEMENTS = 1024
@@ -114,6 +116,10 @@ class _Registers:
             return
         (out,) = eqn.outvars
         x, *_ = eqn.invars
+        windows = _windows(eqn)
+        if windows is not None:
+            self._is_register(out, self._append(self._step_of(windows, eqn)))
+            return
         kind, operation, axes = _meaning(eqn)
         if kind == "unchanged":
             self._elements[id(out)] = self._elements[id(x)]
@@ -172,6 +178,24 @@ class _Registers:
         ):
             self._elements[id(v)] = elements[:, np.asarray(result).ravel()]
 
+    def _step_of(self, windows: Windows, eqn: Equation) -> Step:
+        x, dtype = eqn.invars[0], aval_of(eqn.invars[0]).dtype
+        starts = [self._elements[id(eqn.invars[i])] for i in windows.starts]
+        whole = len(starts) == 1
+        at = self.of(eqn.invars[windows.starts[0]]) if whole else self._copied(np.hstack(starts))
+        places, numbers = windows.tables()
+        operands, in_order = [self.of(x), at], np.arange(places.size)
+        if windows.updates is not None:
+            operands.append(self.of(eqn.invars[windows.updates]))
+            # One after the other, window by window.
+            in_order = np.argsort(numbers, kind="stable")
+        fill = int(np.asarray(windows.fill, dtype).astype(_word_dtype(dtype)).view(np.uint32))
+        tables = [t.tolist() for t in (places[in_order], numbers[in_order], in_order)]
+        operation = f"{windows.combine}_{dtype_name(dtype)}" if windows.combine else ""
+        size = aval_of(eqn.outvars[0]).size
+        axes = windows.limits, windows.strides
+        return "windows", operands, size, operation, *tables, *axes, windows.moves, fill
+
     def _append(self, step: Step) -> int:
         self.steps.append(step)
         self._sizes.append(step[2])
@@ -181,6 +205,19 @@ class _Registers:
         size = self._sizes[register]
         self._whole[id(atom)] = register
         self._elements[id(atom)] = np.stack([np.full(size, register), np.arange(size)])
+
+
+def _word_dtype(dtype: Any) -> Any:
+    """In what a number of a dtype is a word."""
+    return np.uint32 if dtype == _BOOL else dtype
+
+
+def _windows(eqn: Equation) -> Windows | None:
+    """Which elements an equation takes or replaces, if a step can."""
+    if eqn.primitive.windows is None:
+        return None
+    made: Windows | None = eqn.primitive.windows(*map(aval_of, eqn.invars), **eqn.params)
+    return made
 
 
 def _meaning(eqn: Equation) -> tuple[str, Any, Sequence[int]]:
@@ -209,7 +246,9 @@ def _is_small(eqn: Equation) -> bool:
     avals = [aval_of(a) for a in (*eqn.invars, *eqn.outvars)]
     if any([a.dtype not in _DTYPES or not 0 < a.size <= _MOST_ELEMENTS for a in avals]):
         return False
-    return bool(eqn.invars) and (eqn.primitive.moves or _meaning(eqn)[0] != "")
+    if not eqn.invars or eqn.primitive.moves or _windows(eqn) is not None:
+        return bool(eqn.invars)
+    return _meaning(eqn)[0] != ""
 
 
 def parts_of(
@@ -240,7 +279,7 @@ def parts_of(
             program = _program(run, read)
             found += [program] if program.outputs else []
         else:
-            found += run
+            found += reversed(chains(run, [*read], {}))
         read.update([v for eqn in run for v in eqn.invars if type(v) is Var])
     return found[::-1]
 

@@ -15,10 +15,12 @@ from ..ground.accuracy import check_accuracy
 from ..ground.families import ComputedWide
 from ..ground.kinds import INEXACT
 from ..ground.logarithms import log_plus_one
+from ..ground.narrow import COMPUTED_IN
 from . import complex_formulas
 from .arithmetic import add, div, inverse, mul, neg, sub
 from .complex_formulas import LN_2
 from .complex_special_points import Parts, SpecialPoints, joined, special_exp, special_log
+from .convert import convert
 
 
 @final
@@ -205,7 +207,11 @@ class Logistic(SpecialPoints):
         return loops.scalars.logistic(w, x)
 
     def composed(self, x: Any, **params: Any) -> Any:
-        if aval_of(x).dtype not in (np.float32, np.float64):
+        aval = aval_of(x)
+        wide = COMPUTED_IN.get(aval.dtype)
+        if wide is not None:
+            return convert(self.composed(convert(x, wide)), aval.dtype, aval.weak_type)
+        if aval.dtype not in (np.float32, np.float64):
             return self.bind(x, **params)
         return div(1.0, add(1.0, exp(neg(x))))
 

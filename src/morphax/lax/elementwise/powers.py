@@ -227,6 +227,7 @@ class Rsqrt(Elementwise):
     name = "rsqrt"
     accepts = INEXACT
     numpy = _rsqrt
+    compiled = True
     stablehlo = "stablehlo.rsqrt"
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:

@@ -16,7 +16,6 @@ from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import ComputedWide, compare
 from ..ground.kinds import FLOATING
-from ..ground.narrow import COMPUTED_IN
 from .arithmetic import mul, neg
 from .exponential import exp
 from .inverse_erf import inverse_erf
@@ -93,13 +92,14 @@ class Erfc(SpecialFunction):
     """1 − erf x, element by element, accurate for large x."""
 
     name = "erfc"
+    compiled = True
     numpy = _erfc
     stablehlo = "chlo.erfc"
 
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
-        """SciPy's function itself: chains and small programs call its inner loop."""
-        if avals[0].dtype in COMPUTED_IN:
-            return None
+        """In double precision SciPy's function itself: chains call its inner loop."""
+        if avals[0].dtype != np.float64:
+            return super().kernel(*avals, **params)
         from scipy import special
 
         return special.erfc

@@ -6,8 +6,8 @@ from typing import Any, final
 
 import numpy as np
 
-from ...engines.xla.stablehlo import Value
 from ...engines import loops
+from ...engines.xla.stablehlo import Value
 from ..ground.accuracy import check_accuracy
 from ..ground.families import Elementwise
 from ..ground.kinds import INEXACT

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ...core import (
     AxisFlow,
     BatchAxes,
@@ -25,7 +27,7 @@ from ...core import (
 )
 from ...core.dims import Shape
 from ...engines import loops
-from ...engines.reference.fusion import dtype_name, single_operation
+from ...engines.reference.fusion import dtype_name, loop_of_floats, single_operation
 from ...engines.xla.stablehlo import Builder, Value, tensor_type
 from ...errors import ShapeError
 from ...util.messages import message
@@ -79,11 +81,17 @@ class Elementwise(Primitive):
         return compute(*[x.astype(wide) for x in operands]).astype(self.result_dtype(dtype))
 
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
-        name = self.fused(*avals, **params) if self.compiled else None
-        if name is not None and (made := single_operation(name, avals)) is not None:
-            return made
+        dtype = avals[0].dtype
+        is_narrow = dtype in COMPUTED_IN
+        if self.compiled or is_narrow:
+            result = np.dtype(self.result_dtype(dtype))
+            name = self.fused(*avals, **params)
+            loop = loop_of_floats(self.kernel, avals, result, params) if is_narrow else None
+            for operation in (name, loop):
+                if (made := single_operation(operation, avals, dtype=result)) is not None:
+                    return made
         is_plain = getattr(self.evaluate, "__func__", None) is Elementwise.evaluate
-        return type(self).numpy if is_plain and avals[0].dtype not in COMPUTED_IN else None
+        return type(self).numpy if is_plain and not is_narrow else None
 
     def fused(self, *avals: Any, **params: Any) -> str | None:
         return f"{self.name}_{dtype_name(avals[0].dtype)}"

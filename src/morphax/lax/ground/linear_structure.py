@@ -111,10 +111,8 @@ class BroadcastInDim(Primitive):
     def fused(self, x: Any, **params: Any) -> str | None:
         return None if x.ndim else f"repeat_{dtype_name(x.dtype)}"
 
-    def evaluate(self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any) -> Any:
-        return self.kernel(
-            x, shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding
-        )(x)
+    def evaluate(self, x: Any, **params: Any) -> Any:
+        return self.kernel(x, **params)(x)
 
     def kernel(
         self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
@@ -123,12 +121,22 @@ class BroadcastInDim(Primitive):
         if math.prod(shape) == x.size:
             return lambda v: v.reshape(shape)
 
+        times = math.prod(shape) // max(x.size, 1)
+        kept = [d + 1 for n, d in zip(x.shape, broadcast_dimensions, strict=True) if n != 1]
+        if times in _FEW_TIMES and math.prod(shape[: max(kept, default=0)]) == x.size:
+            return lambda v: v.repeat(times).reshape(shape)
+
         def repeat(v: Any) -> Any:
             out = np.empty(shape, v.dtype)
             out[...] = v if v.shape == aligned else v.reshape(aligned)
             return out
 
         return repeat
+
+    def view(self, x: Any, *, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
+        aligned = _aligned_shape(x.shape, shape, broadcast_dimensions)
+        # Chains read single numbers.
+        return (lambda v: np.broadcast_to(v.reshape(aligned), shape)) if x.ndim else None
 
     def lower(
         self, b: Builder, out: Any, x: Value, *, broadcast_dimensions: Any, **_: Any
@@ -178,6 +186,10 @@ class BroadcastInDim(Primitive):
             sharding=sharding and sharding.with_axis(0, axes.sharding),
         )
         return out, 0
+
+
+# So many copies that lie side by side NumPy writes faster than it spreads rows.
+_FEW_TIMES = range(2, 17)
 
 
 def _aligned_shape(

@@ -24,6 +24,7 @@ from ...core import (
 )
 from ...engines import loops
 from ...engines.reference.replay import replayed
+from ...engines.reference.windows import Windows
 from ...engines.xla.moved_bits import moved
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
@@ -38,9 +39,10 @@ from ..ground.dimension_numbers import (
 from ..ground.linear_structure import batched_first, broadcast_to, instantiate, moved_axis, zeros
 from ..shape.joining import stack
 from ..shape.shape_operations import expand_dims, squeeze
+from .element_places import block_windows
 from .gather import gather_p
 from .scatter import scatter_p
-from .start_indices import check_starts, starts_from_front
+from .start_indices import check_starts, read_as_signed, starts_from_front
 
 
 @final
@@ -62,8 +64,11 @@ class DynamicSlice(Primitive):
     def evaluate(self, x: Any, *starts: Any, slice_sizes: Any) -> Any:
         return x[_block(x.shape, starts, slice_sizes)].copy()
 
+    def windows(self, x: Any, *starts: Any, slice_sizes: Any) -> Windows | None:
+        return block_windows(x, starts, tuple(slice_sizes))
+
     def lower(self, b: Builder, out: Any, x: Value, *starts: Value, slice_sizes: Any) -> Value:
-        starts = _read_as_signed(b, starts, x.aval.shape, slice_sizes)
+        starts = read_as_signed(b, starts, x.aval.shape, slice_sizes)
         return moved(b, out, lambda out, x: b.dynamic_slice(x, out, starts, slice_sizes), x)
 
     def to_loops(
@@ -135,8 +140,11 @@ class DynamicUpdateSlice(Primitive):
         out[_block(x.shape, starts, update.shape)] = update
         return out
 
+    def windows(self, x: Any, update: Any, *starts: Any) -> Windows | None:
+        return block_windows(x, starts, update.shape, updates=1)
+
     def lower(self, b: Builder, out: Any, x: Value, update: Value, *starts: Value) -> Value:
-        starts = _read_as_signed(b, starts, out.shape, update.aval.shape)
+        starts = read_as_signed(b, starts, out.shape, update.aval.shape)
         name = "stablehlo.dynamic_update_slice"
         return moved(b, out, lambda out, *v: b.op(name, out, *v, *starts), x, update)
 
@@ -197,20 +205,6 @@ def _block(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) ->
         for start, n, size in zip(starts, shape, sizes, strict=True)
     ]
     return tuple([slice(start, start + size) for start, size in zip(inside, sizes, strict=True)])
-
-
-def _read_as_signed(
-    b: Builder, starts: Sequence[Value], shape: Sequence[int], sizes: Sequence[int]
-) -> tuple[Value, ...]:
-    """Starts, of which XLA takes unsigned ones for signed numbers where it knows them."""
-    return tuple(
-        [
-            b.elementwise("stablehlo.minimum", start.aval, start, b.full(n - size, start.aval))
-            if start.aval.dtype in (np.uint32, np.uint64)
-            else start
-            for start, n, size in zip(starts, shape, sizes, strict=True)
-        ]
-    )
 
 
 def _with_zero(starts: Sequence[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ made once.  A window that leaves the array is moved inside, and reported to the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -21,11 +21,22 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ...engines.reference.windows import Tables, Windows
+from ...util.compiled import part
 from ...util.memo import memoize
-from ..ground.dimension_numbers import Axes, interleaved, slice_sizes_of_updates, window_shape
+from ..ground.dimension_numbers import (
+    Axes,
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    interleaved,
+    slice_sizes_of_updates,
+    window_shape,
+)
+from .index_bounds import filler
 
 Integers = NDArray[np.intp]
 
+_native: Any = part("kernels")
 # A plan holds arrays as long as axes of the operand.
 _remembered = partial(memoize, maxsize=1024)
 
@@ -181,20 +192,89 @@ def _axis_of_members(
     return axis if in_place and slice_sizes == members else None
 
 
+def element_windows(
+    x: Any,
+    indices_shape: Axes,
+    numbers: Any,
+    slice_sizes: Axes,
+    starts: tuple[int, ...] = (1,),
+    updates: int | None = None,
+    combine: str | None = None,
+    moves: bool = True,
+    fill: Any = 0,
+) -> Windows:
+    """Which elements of an array (an aval) a gather takes, or a scatter replaces."""
+    plan = gather_plan(x.shape, indices_shape, numbers, slice_sizes)
+
+    def tables() -> Tables:
+        rows = plan.row_numbers(np.zeros(indices_shape, np.intp))
+        number = np.arange(math.prod(indices_shape[:-1])).reshape(plan.starts_shape)
+        number = np.broadcast_to(number, rows.shape).ravel()
+        places = rows.reshape(-1, 1) * plan.row_size + np.arange(plan.row_size)
+        return places.ravel(), np.repeat(number, plan.row_size)
+
+    strides = [int(weight) * plan.row_size for weight in plan.weights]
+    limits = tuple(map(int, plan.limits))
+    return Windows(starts, updates, combine, limits, tuple(strides), moves, fill, tables)
+
+
+def gathered_windows(
+    x: Any,
+    indices: Any,
+    *,
+    dimension_numbers: Any,
+    slice_sizes: Axes,
+    mode: Any,
+    fill_value: Any,
+    **_: Any,
+) -> Windows | None:
+    """The elements that a gather takes, if it is one by int32."""
+    if indices.dtype != np.int32:
+        return None
+    fills = mode is GatherScatterMode.FILL_OR_DROP
+    fill = filler(fill_value, x.dtype) if fills else 0
+    shape, numbers = indices.shape, dimension_numbers
+    return element_windows(x, shape, numbers, slice_sizes, moves=not fills, fill=fill)
+
+
+def block_windows(
+    x: Any, starts: Sequence[Any], sizes: Axes, updates: int | None = None
+) -> Windows | None:
+    """The one block that starts inside, at scalars of int32, the last operands."""
+    if not starts or starts[0].dtype != np.int32:
+        return None
+    axes = tuple(range(x.ndim))
+    numbers = GatherDimensionNumbers(axes, (), axes)
+    first = 1 if updates is None else 2
+    places = tuple(range(first, first + x.ndim))
+    return element_windows(x, (x.ndim,), numbers, sizes, starts=places, updates=updates)
+
+
 def taking(
-    plan: IndexPlan, x: Any, indices: Any, filled: Callable[..., Any], fills: bool
+    x: Any,
+    indices: Any,
+    filled: Callable[..., Any],
+    *,
+    dimension_numbers: Any,
+    slice_sizes: Axes,
+    mode: Any,
+    fill_value: Any,
+    **_: Any,
 ) -> Callable[..., Any] | None:
-    """How the members along one axis are taken, None where it is not so simple.
+    """How a gather takes the members along one axis, None where it is not so simple.
 
     Args:
-        plan: of the gather.
         x, indices: the avals.
-        filled: gathers where some places are out of bounds, if `fills`.
-        fills: whether these are filled in; otherwise the nearest place is meant.
+        filled: gathers where some places are out of bounds, if it fills them in.
     """
+    plan = gather_plan(x.shape, indices.shape, dimension_numbers, slice_sizes)
     axis, kind = plan.along, indices.dtype.char
     if 0 in plan.shape or axis is None or kind not in "bhilBHI":
         return None
+    fills = mode is GatherScatterMode.FILL_OR_DROP
+    if _native is not None and axis == 0 and kind in "il" and isinstance(x.dtype, np.dtype):
+        fill = filler(fill_value, x.dtype).tobytes() if fills else None
+        return lambda v, places: _native.taken(v, places[..., 0], fill)
     if not fills:
         return lambda v, places: v.take(places[..., 0], axis, None, "clip")
     # Read as unsigned numbers, places before the first are beyond what the dtype can hold.

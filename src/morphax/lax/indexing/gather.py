@@ -25,6 +25,7 @@ from ...core import (
     min_dim,
 )
 from ...engines import loops
+from ...engines.reference.windows import Windows
 from ...engines.xla.moved_bits import moved
 from ...engines.xla.stablehlo import Builder, Value, physical_dtype
 from ...util.messages import message
@@ -44,7 +45,7 @@ from ..ground.dimension_numbers import (
 )
 from ..ground.kinds import NUMBER
 from ..ground.linear_structure import behind_batch, instantiate, moved_axis, zeros
-from .element_places import as_integers, gather_plan, taking
+from .element_places import as_integers, gather_plan, gathered_windows, taking
 from .index_bounds import (
     dimensions_text,
     fill_parameter,
@@ -119,10 +120,10 @@ class Gather(Primitive):
         return out.reshape(plan.shape)
 
     def kernel(self, x: Any, indices: Any, **params: Any) -> Callable[..., Any] | None:
-        numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
-        plan = gather_plan(x.shape, indices.shape, numbers, sizes)
-        fills = params["mode"] is GatherScatterMode.FILL_OR_DROP
-        return taking(plan, x, indices, partial(self.evaluate, **params), fills)
+        return taking(x, indices, partial(self.evaluate, **params), **params)
+
+    def windows(self, x: Any, indices: Any, **params: Any) -> Windows | None:
+        return gathered_windows(x, indices, **params)
 
     def lower(
         self,
@@ -266,6 +267,7 @@ class ScatterAdd(AdditiveScattering):
     """Add windows of updates to an array."""
 
     name = "scatter-add"
+    combines = "add"
 
     def write(self, target: Any, rows: Any, updates: Any) -> None:
         accumulate(np.add, target, rows, updates)

@@ -43,6 +43,7 @@ class Scatter(Scattering):
     """Put windows of updates in the place of what is there."""
 
     name = "scatter"
+    combines = ""
 
     def write(self, target: Any, rows: Any, updates: Any) -> None:
         target[rows] = updates
@@ -109,6 +110,7 @@ class ScatterSub(AdditiveScattering):
     """Subtract windows of updates from an array."""
 
     name = "scatter-sub"
+    combines = "sub"
 
     def write(self, target: Any, rows: Any, updates: Any) -> None:
         accumulate(np.subtract, target, rows, updates)
@@ -122,6 +124,7 @@ class ScatterMul(Scattering):
     """Multiply an array by windows of updates."""
 
     name = "scatter-mul"
+    combines = "mul"
     accepts = NUMBER
 
     def write(self, target: Any, rows: Any, updates: Any) -> None:

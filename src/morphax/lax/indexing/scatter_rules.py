@@ -14,6 +14,7 @@ import numpy as np
 
 from ...core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, stage_closed
 from ...engines import loops
+from ...engines.reference.windows import Windows
 from ...engines.xla.moved_bits import moved, moved_value
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.memo import memoize
@@ -33,7 +34,7 @@ from ..ground.dimension_numbers import (
 from ..ground.kinds import ANY, DtypeKind
 from ..ground.linear_structure import batched_first, behind_batch, moved_axis
 from ..ground.narrow import widened
-from .element_places import scatter_plan
+from .element_places import element_windows, scatter_plan
 from .index_bounds import clamped_indices, dimensions_text
 
 Write = Callable[[Any, Any, Any], None]
@@ -48,6 +49,8 @@ class Scattering(Primitive):
     """
 
     accepts: ClassVar[DtypeKind] = ANY
+    # By which operation updates are combined with elements, one after the other; "" replaces them.
+    combines: ClassVar[str | None] = None
     narrow_in_loops = "kept"
 
     def write(self, target: Any, rows: Any, updates: Any) -> None:
@@ -93,6 +96,28 @@ class Scattering(Primitive):
         **_: Any,
     ) -> Any:
         return scattered(x, indices, updates, dimension_numbers, mode, self.write)
+
+    def windows(
+        self,
+        x: Any,
+        indices: Any,
+        updates: Any,
+        *,
+        dimension_numbers: Any,
+        mode: Any,
+        **_: Any,
+    ) -> Windows | None:
+        if self.combines is None or indices.dtype != np.int32:
+            return None
+        return element_windows(
+            x,
+            indices.shape,
+            dimension_numbers,
+            slice_sizes_of_updates(x.shape, updates.shape, dimension_numbers),
+            updates=2,
+            combine=self.combines or None,
+            moves=mode is GatherScatterMode.CLIP,
+        )
 
     def lower(
         self,

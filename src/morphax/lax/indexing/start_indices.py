@@ -16,6 +16,7 @@ from ... import dtypes
 from ...array import Array
 from ...core import Tracer, aval_of
 from ...core.dims import Dim, SymbolicDim, upper_bound
+from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.memo import memoize
 from ...util.messages import message
@@ -50,6 +51,20 @@ def check_starts(where: str, x: Any, starts: Sequence[Any]) -> None:
             expected=expected,
             fix="Give the start along each axis, as integers of one dtype.",
         )
+    )
+
+
+def read_as_signed(
+    b: Builder, starts: Sequence[Value], shape: Sequence[int], sizes: Sequence[int]
+) -> tuple[Value, ...]:
+    """Starts, of which XLA takes unsigned ones for signed numbers where it knows them."""
+    return tuple(
+        [
+            b.elementwise("stablehlo.minimum", start.aval, start, b.full(n - size, start.aval))
+            if start.aval.dtype in (np.uint32, np.uint64)
+            else start
+            for start, n, size in zip(starts, shape, sizes, strict=True)
+        ]
     )
 
 

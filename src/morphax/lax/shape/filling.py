@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any, final
 
@@ -87,14 +87,27 @@ class Iota(Nullary):
         if len(shape) == 1:
             return counted
         out = np.empty(shape, dtype)
-        out[...] = counted.reshape([-1 if i == dimension else 1 for i in range(len(shape))])
+        out[...] = counted.reshape(_along(dimension, len(shape)))
         return out
+
+    def view(
+        self, *, dtype: Any, shape: Any, dimension: Any, sharding: Any
+    ) -> Callable[..., Any] | None:
+        if len(shape) == 1:
+            return None
+        along = _along(dimension, len(shape))
+        return lambda: np.broadcast_to(_counted(shape[dimension], dtype).reshape(along), shape)
 
     def lower(self, b: Builder, out: Any, *, dimension: Any, **_: Any) -> Value:
         return b.iota(out, dimension)
 
     def to_loops(self, b: loops.Builder, out: Any, *, dimension: Any, **_: Any) -> loops.Value:
         return loops.joining.counted(b, out, dimension)
+
+
+def _along(axis: int, ndim: int) -> list[int]:
+    """The shape of a row along one of so many axes."""
+    return [-1 if i == axis else 1 for i in range(ndim)]
 
 
 # Dtypes in which the numbers below these bounds are exact, and so are sums of two of them.

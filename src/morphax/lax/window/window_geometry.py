@@ -14,6 +14,7 @@ from typing import Any, final
 
 from ...core.dims import max_dim
 from ...engines import loops
+from ...util.memo import memoize
 from ...util.messages import message
 from ..ground.axes import dilated, integer_pairs, integer_tuple, padded_places
 
@@ -188,6 +189,7 @@ def _or_ones(values: Sequence[int] | None, rank: int) -> tuple[int, ...]:
     return (1,) * rank if values is None else integer_tuple("windows, strides or dilation", values)
 
 
+@memoize
 def canonical_window(
     where: str,
     shape: Sequence[int],

@@ -7,7 +7,7 @@ it: see `window_selection`.  Any other computation is the subject of `computed_w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, ClassVar, final
@@ -62,19 +62,23 @@ class MonoidWindows(Primitive):
         return same_axes(x)
 
     def evaluate(self, x: Any, **params: Any) -> Any:
+        return self.kernel(x, **params)(x)
+
+    def kernel(self, x: Any, **params: Any) -> Callable[..., Any]:
         window = Window(**params)
         shape = window.out_shape(x.shape)
         if 0 in shape:
-            return np.zeros(shape, x.dtype)
+            return lambda v: np.zeros(shape, v.dtype)
+        moving = list(window.moving(x.shape))
 
         def method(ufunc: np.ufunc, v: Any) -> Any:
             own = ufunc is self.monoid.ufunc
             gap = self.monoid.identity(v.dtype) if own else np.zeros((), v.dtype)
-            for w in window.moving(x.shape):
+            for w in moving:
                 v = combined_windows(padded_array(v, gap, w), w, slice_of_array, ufunc)
             return np.array(v, order="C")
 
-        return self.monoid.combine(x, method)
+        return lambda v: self.monoid.combine(v, method)
 
     def lower(self, b: Builder, out: Any, x: Value, **params: Any) -> Value:
         window = Window(**params)

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ...core import (
+from ..core import (
     Jaxpr,
     ShapedArray,
     Tracer,
@@ -17,13 +17,23 @@ from ...core import (
     not_differentiable,
     not_linear,
     stage,
+    stage_closed,
 )
-from ...util.messages import message
-from ..ground.axes import check_callable
-from ..ground.dimension_numbers import ScatterDimensionNumbers
-from ..ground.families import Elementwise
-from ..ground.linear_structure import zeros
-from .scatter_rules import Scattering, in_rounds, scatter_params, scattered
+from ..engines.reference.kernel_program import kernel_program
+from ..engines.reference.kernels import KernelCall
+from ..lax.elementwise.selection import select_n
+from ..lax.ground.axes import check_callable
+from ..lax.ground.dimension_numbers import ScatterDimensionNumbers
+from ..lax.ground.families import Elementwise
+from ..lax.ground.linear_structure import zeros
+from ..lax.indexing.scatter_rules import Scattering, elements, scatter_params, scattered
+from ..lax.reduction.scalar_programs import on_elements
+from ..util.memo import memoize
+from ..util.messages import message
+from .remembered import remembered
+
+# Rounds: to make a program of kernels takes as long as some of them.
+_OFTEN = 16
 
 
 @final
@@ -47,18 +57,46 @@ class ScatterApply(Scattering):
         **_: Any,
     ) -> Any:
         def write(target: Any, rows: Any, updates: Any) -> None:
-            in_rounds(lambda old, new: _applied(update_jaxpr, old, new), target, rows, updates)
+            places = elements(target, rows)
+            if not places.size:
+                return
+            where, counts = np.unique(places, return_counts=True)
+            flat = target.reshape(-1)
+            flat[where] = _applied(update_jaxpr, flat[where], counts)
 
         return scattered(x, indices, updates, dimension_numbers, mode, write)
 
 
-def _applied(jaxpr: Jaxpr, old: Any, new: Any) -> Any:
-    """The program's results for many elements: all at once if each step is elementwise."""
-    if all([isinstance(eqn.primitive, Elementwise) for eqn in jaxpr.eqns]):
-        (result,) = apply_jaxpr(jaxpr, old, new)
-        return _on_host(result)
-    singly = [apply_jaxpr(jaxpr, *pair)[0] for pair in zip(old, new, strict=True)]
-    return np.array([_on_host(x) for x in singly], old.dtype)
+def _applied(jaxpr: Jaxpr, values: Any, counts: Any) -> Any:
+    """What comes of elements to which the program is applied so many times each."""
+    if not all([isinstance(eqn.primitive, Elementwise) for eqn in jaxpr.eqns]):
+        singly = [_repeated(jaxpr, *pair) for pair in zip(values, counts, strict=True)]
+        return np.array(singly, values.dtype)
+    most = int(counts.max())
+    kernels = _round(jaxpr, ShapedArray(values.shape, values.dtype)) if most >= _OFTEN else None
+    for number in range(most):
+        if kernels is not None:
+            values = kernels.function(counts <= number, values)
+        else:
+            (following,) = apply_jaxpr(jaxpr, values, values)
+            values = np.where(counts <= number, values, _on_host(following))
+    return values
+
+
+@memoize
+def _round(jaxpr: Jaxpr, aval: ShapedArray) -> KernelCall | None:
+    """The kernels of one more application to the elements that are not done."""
+
+    def once(is_done: Any, values: Any) -> list[Any]:
+        return [select_n(is_done, *on_elements(jaxpr, [values, values]), values)]
+
+    return kernel_program(stage_closed(once, [aval.update(dtype=np.dtype(bool)), aval]))
+
+
+def _repeated(jaxpr: Jaxpr, value: Any, count: int) -> Any:
+    for _ in range(count):
+        value = _on_host(apply_jaxpr(jaxpr, value, value)[0])
+    return value
 
 
 def _on_host(x: Any) -> Any:
@@ -117,15 +155,19 @@ def scatter_apply(
 
 def _program(func: Callable[[Any], Any], scalar: ShapedArray) -> Jaxpr:
     """The program of an element and its update, which is not used."""
-    jaxpr, consts = stage(lambda old, new: [func(old)], [scalar, scalar])
-    (out,) = jaxpr.out_avals
-    if out.shape or out.dtype != scalar.dtype or any([isinstance(c, Tracer) for c in consts]):
-        raise TypeError(
-            message(
-                "lax.scatter_apply, argument func",
-                given=f"a function from {scalar.str_short()} to {out.str_short()}",
-                expected=f"a function to {scalar.str_short()} that refers to no traced value",
-                fix="Convert its result, and pass traced values through gather and scatter.",
+
+    def trace() -> tuple[Jaxpr, list[Tracer]]:
+        jaxpr, consts = stage(lambda old, new: [func(old)], [scalar, scalar])
+        (out,) = jaxpr.out_avals
+        if out.shape or out.dtype != scalar.dtype or any([isinstance(c, Tracer) for c in consts]):
+            raise TypeError(
+                message(
+                    "lax.scatter_apply, argument func",
+                    given=f"a function from {scalar.str_short()} to {out.str_short()}",
+                    expected=f"a function to {scalar.str_short()} that refers to no traced value",
+                    fix="Convert its result, and pass traced values through gather and scatter.",
+                )
             )
-        )
-    return close(jaxpr, consts)
+        return close(jaxpr, consts), []
+
+    return remembered((func,), ("lax.scatter_apply", scalar), trace)[0]

@@ -1,0 +1,10 @@
+// Members of an array along its first axis, taken where numbers say.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace morphax::taking {
+
+void bind(nanobind::module_& module);
+
+}  // namespace morphax::taking

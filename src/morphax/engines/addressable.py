@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from ..util.messages import message
 
-MOST_BYTES: Final = 2**63 - 1
+_MOST_BYTES: Final = 2**63 - 1
 
 
 def check_addressable(where: str, aval: Any, size: int) -> None:
     """Raise `ValueError` if an array of `size` bytes has more than can be counted."""
-    if size > MOST_BYTES:
+    if size > _MOST_BYTES:
         raise ValueError(
             message(
                 where,

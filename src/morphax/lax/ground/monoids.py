@@ -70,7 +70,7 @@ class Monoid:
     def combine(self, x: Any, method: Callable[[np.ufunc, Any], Any]) -> Any:
         """``method(ufunc, x)``, a way of combining elements, as XLA computes it.
 
-        Narrow dtypes are computed wide and rounded once.
+        Narrow dtypes are computed wide and rounded once; extremes of complex numbers lose NaN.
         """
         wide = widened(x)
         ufunc: Any = self.ufunc

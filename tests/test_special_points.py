@@ -151,6 +151,8 @@ def test_bessel_functions_next_to_zero() -> None:
         (jnp.hypot, (3.0, 3.0), (0.5**0.5, 0.5**0.5), np.array([1, -1, 1]) / 72**0.5),
         (jnp.hypot, (0.0, 0.0), (0.5, 0.5), None),
         (jnp.hypot, (np.inf, 2.0), (1.0, 0.0), None),
+        (jnp.hypot, (np.nan, 0.0), (np.nan, np.nan), None),
+        (jnp.hypot, (0.0, np.nan), (np.nan, np.nan), None),
         (jnp.power, (2.0, 0.0), (0.0, np.log(2)), (0.0, 0.5, np.log(2) ** 2)),
         (jnp.power, (0.5, 0.0), (0.0, -np.log(2)), (0.0, 2.0, np.log(2) ** 2)),
         (jnp.power, (0.0, 2.0), (0.0, 0.0), (2.0, 0.0, 0.0)),
@@ -175,6 +177,34 @@ def test_functions_of_two_numbers(function: Any, at: Any, gradient: Any, hessian
             (xx, xy), (yx, yy) = second(x, y)
             np.testing.assert_allclose([xx, xy, yy], hessian, rtol=1e-5, atol=1e-7)
             np.testing.assert_allclose(yx, xy, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("function", "at", "expected"),
+    [
+        (special.xlogy, (1.0, 0.0), (-np.inf, np.inf)),
+        (special.xlogy, (2.0, np.inf), (np.inf, 0.0)),
+        (special.xlog1py, (1.0, -1.0), (-np.inf, np.inf)),
+        (special.rel_entr, (1.0, np.inf), (-np.inf, 0.0)),
+        (special.kl_div, (np.inf, 1.0), (np.inf, -np.inf)),
+    ],
+)
+def test_what_does_not_move_adds_nothing_to_a_slope(function: Any, at: Any, expected: Any) -> None:
+    x, y = (jnp.float32(v) for v in at)
+
+    def forward(x: Any, y: Any) -> tuple[Any, Any]:
+        one = jnp.ones_like(x)
+        along_x = jax.jvp(lambda x: function(x, y), (x,), (one,))
+        return along_x[1], jax.jvp(lambda y: function(x, y), (y,), (one,))[1]
+
+    for run in (forward, jax.grad(function, (0, 1)), jax.jit(forward)):
+        np.testing.assert_allclose(run(x, y), expected, atol=1e-7)
+
+
+def test_sparse_plus_of_nan_has_no_slope() -> None:
+    x = jnp.array([np.nan, np.inf, -np.inf, -1.0, 1.0, 3e38], np.float32)
+    for slope in slopes(jax, jax.nn.sparse_plus)(x)[:2]:
+        np.testing.assert_array_equal(slope, [np.nan, 1, 0, 0, 1, 1])
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e38])

@@ -43,6 +43,16 @@ def test_functions_of_gamma_numbers_at_edges(dtype: str) -> None:
         np.testing.assert_array_equal(results["igamma"][(a > 0) & (x == 0)], 0)
 
 
+def test_parameters_next_to_the_largest_number() -> None:
+    largest = np.finfo(np.float64).max
+    a, x = pairs(np.array([1e10, 1e308, largest / 2, largest]))
+    functions = {"igamma": lax.igamma, "igammac": lax.igammac}
+    results = check_all_agree(functions, a, x, rtol=1e-12, zeros=False)
+    far = a != x
+    np.testing.assert_array_equal(results["igamma"][far], (x > a)[far])
+    np.testing.assert_array_equal(results["igammac"][far], (x < a)[far])
+
+
 def test_the_incomplete_beta_function_at_edges() -> None:
     shapes = (0.0, 1, -1, 0.5, 2, 1e5, np.inf, np.nan)
     points = (0.0, -0.0, 0.25, 1, 1.5, -0.5, np.nan, np.inf)

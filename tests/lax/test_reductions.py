@@ -75,6 +75,22 @@ def test_extremes_of_many_keep_infinities_and_nan(axes: tuple[int, ...], dtype: 
             assert (np.signbit(found) == np.signbit(expected))[with_sign].all()
 
 
+@pytest.mark.parametrize("name", ["reduce_max", "reduce_min", "cummax", "cummin", "max", "min"])
+def test_complex_extremes_lose_nan_as_those_of_programs(name: str) -> None:
+    rng = np.random.default_rng(0)
+    parts = rng.choice(np.array([0, 1, 2, np.nan], np.float32), (2, 6, 5, 3))
+    operation = getattr(lax, name)
+    if name in ("max", "min"):
+        calls = [lambda x: operation(x, x[::-1])]
+    elif "reduce" in name:
+        calls = [lambda x, a=axes: operation(x, a) for axes in ((0,), (1,), (0, 2), (0, 1, 2))]
+    else:
+        calls = [lambda x, a=a, r=a == 2: operation(x, a, reverse=r) for a in range(3)]
+    for x in (parts[0] + 1j * parts[1], (parts[0] + 1j * parts[1])[:, :1, :1]):
+        for call in calls:
+            np.testing.assert_array_equal(call(x), jit(call)(x))
+
+
 def test_complex_extremes_go_by_real_then_imaginary_part() -> None:
     x = complex_array((0.0, 1.0, -1.0, np.inf, -np.inf))
     results = check_all_agree(over((0,)), x)

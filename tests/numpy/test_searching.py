@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -48,6 +51,38 @@ def test_searchsorted_in_eager_mode_is_that_of_the_loop(side: str, dtype: str) -
     expected = jax.jit(jnp.searchsorted, static_argnums=2)(a, v, side)
     np.testing.assert_array_equal(found, expected)
     assert found.dtype == expected.dtype
+
+
+def complex_numbers_with_nan(count: int, seed: int) -> np.ndarray[Any, Any]:
+    parts = np.array([0, 1, -0.0, np.nan, 2, np.inf, -np.inf], np.float32)
+    return np.random.default_rng(seed).choice(parts, (count, 2)).view(np.complex64)[:, 0]
+
+
+@pytest.mark.parametrize("method", ["scan", "sort", "compare_all"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searchsorted_finds_complex_numbers_where_they_are_sorted(side: str, method: str) -> None:
+    def place(z: Any) -> list[Any]:
+        return [(np.isnan(part), 0.0 if np.isnan(part) else part) for part in (z.real, z.imag)]
+
+    a, v = jnp.sort(jnp.asarray(complex_numbers_with_nan(40, 0))), complex_numbers_with_nan(30, 1)
+    places = list(map(place, np.asarray(a)))
+    assert places == sorted(places)
+    search = bisect.bisect_left if side == "left" else bisect.bisect_right
+    found = jnp.searchsorted(a, v, side, method=method)
+    assert found.tolist() == [search(places, place(z)) for z in v]
+
+
+def test_unique_complex_numbers_have_one_nan() -> None:
+    x = complex_numbers_with_nan(60, 2)
+    for function in (jnp.unique, jax.jit(lambda x: jnp.unique(x, size=40, fill_value=9.0))):
+        found = np.asarray(function(x))
+        expected = np.unique(x)
+        assert np.isnan(found).sum() == 1
+        number = len(expected) - 1
+        np.testing.assert_array_equal(found[:number], expected[:number])
+    _, inverse, counts = jnp.unique(x, return_inverse=True, return_counts=True)
+    assert (np.asarray(inverse)[np.isnan(x)] == number).all()
+    assert counts[-1] == np.isnan(x).sum()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -274,11 +275,36 @@ def test_nan_differs_from_nan_in_sets() -> None:
     assert [r.shape for r in jnp.unique(jnp.ones((0, 3)), False, True)] == [(0,), (0, 3)]
 
 
-def test_extremes_of_complex_numbers_keep_nan_beside_an_initial_value() -> None:
+def test_extremes_of_complex_numbers_beside_an_initial_value_are_those_of_programs() -> None:
     x = np.array([complex(np.nan, 1), 2], np.complex64)
     for name in ("max", "min"):
-        assert np.isnan(getattr(jnp, name)(x, initial=2.5))
-        assert getattr(jnp, name)(x[1:], initial=2.5) == getattr(np, name)(x[1:], initial=2.5)
+        extreme = functools.partial(getattr(jnp, name), initial=2.5)
+        for given in (x, x[::-1], x[:1]):
+            np.testing.assert_array_equal(extreme(given), jax.jit(extreme)(given))
+        assert extreme(x[1:]) == getattr(np, name)(x[1:], initial=2.5)
+
+
+@pytest.mark.parametrize("k", [4, -5, 2**31, -(2**31), 2**63, -(2**70)])
+def test_diagonals_far_outside(k: int) -> None:
+    x = np.arange(12).reshape(3, 4)
+    near = max(-9, min(k, 9))
+    for name in ("tril", "triu"):
+        for transform in (lambda f: f, jax.jit):
+            found = transform(lambda x, name=name: getattr(jnp, name)(x, k))(x)
+            np.testing.assert_array_equal(found, getattr(np, name)(x, near))
+        indices = getattr(jnp, f"{name}_indices")(3, k, 4)
+        np.testing.assert_array_equal(indices, getattr(np, f"{name}_indices")(3, near, 4))
+    np.testing.assert_array_equal(jnp.eye(3, 4, k), np.eye(3, 4, near))
+    np.testing.assert_array_equal(jnp.tri(3, 4, k), np.tri(3, 4, near))
+
+
+def test_numbers_of_steps_beyond_the_size() -> None:
+    x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    for n in (2, 3, 4, 2**40):
+        np.testing.assert_array_equal(jnp.diff(x, n), np.diff(x, min(n, 4)))
+    np.testing.assert_array_equal(jnp.roll(x, 2**70 + 1), np.roll(x, (2**70 + 1) % 6))
+    shifts = 2**33 + 1, -(2**40)
+    np.testing.assert_array_equal(jnp.roll(x, shifts, (0, 1)), np.roll(x, shifts, (0, 1)))
 
 
 def test_quantiles_of_nothing() -> None:

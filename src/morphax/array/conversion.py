@@ -151,7 +151,7 @@ def item(x: Array, args: tuple[Any, ...]) -> Any:
     host = numbers(x, "Array.item")
     try:
         return host.item(*args)
-    except (IndexError, TypeError, ValueError) as error:
+    except (IndexError, TypeError, ValueError, OverflowError) as error:
         raise type(error)(
             message(
                 "Array.item",

@@ -116,8 +116,9 @@ def sparse_plus(x: Any) -> Any:
         Array([0.  , 0.25, 3.  ], dtype=float32)
     """
     x = _inexact("sparse_plus", x)
-    # Where it is not chosen, the square must not be infinite; up to −1 it is 0.
-    inside = lax.clamp(*promoted("sparse_plus", -1.0, x, 1.0))
+    # Where it is not chosen, the square must not be infinite; up to −1 it is 0.  The slope of a
+    # clamp would be 0 for NaN.
+    inside = jnp.where(abs(x) >= 1.0, lax.sign(x), x)
     return jnp.where(x >= 1.0, x, (inside + 1.0) ** 2 / 4)
 
 

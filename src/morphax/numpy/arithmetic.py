@@ -360,8 +360,9 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     x, y = map(lax.abs, _real("hypot", promoted_inexact("hypot", x1, x2)))
     is_weak = x.aval.weak_type and not (x.aval.shape or y.aval.shape)
     # Either order is the function itself, where x = y too; max and min have no second derivative.
-    # What is infinite comes first, even if the other is NaN.
-    first = lax.bitwise_or(lax.ge(x, y), lax.eq(x, np.inf))
+    # What is infinite comes first, even if the other is NaN, which comes before numbers.
+    is_nan = lax.bitwise_and(lax.ne(x, x), lax.ne(y, np.inf))
+    first = lax.bitwise_or(lax.bitwise_or(lax.ge(x, y), lax.eq(x, np.inf)), is_nan)
     larger, smaller = chosen(first, x, y), chosen(first, y, x)
     is_infinite, zero = lax.eq(larger, np.inf), _zero(larger)
     smaller = chosen(is_infinite, zero, smaller)

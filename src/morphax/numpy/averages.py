@@ -16,7 +16,7 @@ from ..lax.shape.filling import size_value
 from ..util.messages import described, message
 from .axes import canonical_axes
 from .complex import is_complex
-from .operands import as_array, promoted_inexact
+from .operands import as_array, check_mask, promoted_inexact
 from .reductions import Axis, sum
 from .selection import where as where_
 from .shaping import broadcast_to
@@ -97,6 +97,7 @@ def var(
     center = convert(center, wide.aval.dtype)
     deviation = lax.sub(wide, broadcast_to(center, wide.aval.shape))
     if where is not None:
+        check_mask("var", where)
         # Squared, what is left out could be infinite or NaN, and so 0 times its derivative.
         deviation = where_(where, deviation, np.zeros((), deviation.aval.dtype)[()])
     if dtypes.issubdtype(target, np.complexfloating):
@@ -108,7 +109,7 @@ def var(
     count = _count(squares, axis, where)
     if where is not None and not keepdims:
         count = lax.squeeze(count, canonical_axes("var", axis, wide.aval.ndim))
-    less = _subtracted(ddof if correction is None else correction)
+    less = _subtracted(ddof, correction)
     result = lax.div(total, _degrees_of_freedom(count, less))
     return result if result.aval.dtype == target else convert(result, target)
 
@@ -117,8 +118,18 @@ def _number(count: Dim, beside: Any) -> Any:
     return float(count) if type(count) is int else size_value(count, beside.aval.dtype)
 
 
-def _subtracted(less: Any) -> Any:
-    """What to take off the number of elements; `TypeError` unless it is a number."""
+def _subtracted(ddof: Any, correction: Any) -> Any:
+    """What to take off the number of elements, which has two names."""
+    if correction is not None and not (is_value(ddof) and ddof == 0):
+        raise ValueError(
+            message(
+                "jnp.var, arguments ddof and correction",
+                given=f"ddof={ddof!r:.80}, correction={correction!r:.80}",
+                expected="one of them: they are names of the same number",
+                fix="Leave out ddof.",
+            )
+        )
+    less = ddof if correction is None else correction
     if is_value(less):
         return less
     raise TypeError(

@@ -18,6 +18,8 @@ from ..util.messages import described, message
 _TOO_LARGE = 1 << 63
 # NumPy has no more.
 _MOST_AXES = 64
+# More numbers have more bytes than can be counted.
+_MOST_POINTS = 2**59
 
 
 def canonical_axis(where: str, axis: Any, ndim: int) -> int:
@@ -111,7 +113,17 @@ def whole_number(where: str, value: Any) -> int:
                 fix="Give the number of points as a Python integer.",
             )
         )
-    return int(number) if isinstance(number, float) else integer(where, number)
+    count = int(number) if isinstance(number, float) else integer(where, number)
+    if count < _MOST_POINTS:
+        return count
+    raise OverflowError(
+        message(
+            where,
+            given=f"{count}",
+            expected="a whole number below 2**59: no memory holds more points",
+            fix="Compute the number anew.",
+        )
+    )
 
 
 def _as_python_number(value: Any) -> Any:

@@ -197,7 +197,7 @@ def _unreadable(items: Sequence[Any], leaves: Sequence[Any], dtype: Any) -> Exce
         return ValueError(_ragged({np.shape(x) for x in items}))
     for x in leaves:
         try:
-            host_scalar(_OBJECT, np.asarray(x).reshape(-1)[0].item(), dtype)
+            host_scalar(_OBJECT, np.asarray(x).reshape(-1)[:1].tolist()[0], dtype)
         except (ValueError, TypeError, OverflowError) as error:
             return error
     raise AssertionError("one of the numbers is none of the dtype")

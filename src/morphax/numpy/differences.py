@@ -57,7 +57,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     parts = [p for p in (ends[0], a, ends[1]) if p is not None]
     a = concatenate(parts, axis) if len(parts) > 1 else a
     step = not_equal if a.aval.dtype == np.bool_ else subtract
-    for _ in range(n):
+    size = a.aval.shape[axis]
+    # After as many steps as there are elements, none is left.
+    for _ in range(min(n, size) if type(size) is int else n):
         a = step(cut(a, axis, 1, None), cut(a, axis, 0, -1))
     return a
 

@@ -189,9 +189,11 @@ def _bound(given: Any) -> Dim | None:
 
 def _slice_signature(part: builtins.slice) -> tuple[Any, ...]:
     try:
-        return (_bound(part.start), _bound(part.stop), part.step and as_int(part.step))
+        step = None if part.step is None else as_int(part.step)
+        return (_bound(part.start), _bound(part.stop), step)
     except TypeError as error:
-        raise IndexError(
+        kind = IndexError if isinstance(error, errors.JAXTypeError) else TypeError
+        raise kind(
             message(
                 "x[...], slice",
                 given=f"{part}",

@@ -320,6 +320,8 @@ def _members_of_vector(shift: Any) -> list[Any]:
     """The shifts that a number, a sequence or a vector stands for."""
     if isinstance(shift, (tuple, list)):
         return list(shift)
+    if type(shift) is int:
+        return [shift]
     ndim = aval_of(shift).ndim
     if ndim > 1:
         raise ValueError(

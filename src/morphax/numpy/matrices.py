@@ -26,8 +26,15 @@ from .selection import diagonal, where
 from .shaping import ravel
 
 
+def _within(k: int, rows: int, columns: int) -> int:
+    """The number of a diagonal, or of the first outside, than which none is further out."""
+    return max(-rows, min(k, columns))
+
+
 def _compared(compare: Callable[[Any, Any], Any], rows: int, columns: int, k: int) -> Any:
     """Where row number + k compares so with the column number."""
+    if type(rows) is int and type(columns) is int:
+        k = _within(k, rows, columns)
     shape = (rows, columns)
     row = lax.broadcasted_iota(np.int32, shape, 0)
     shifted = lax.add(row, np.int32(k)) if k else row
@@ -186,7 +193,9 @@ def _static_indices(mask: np.ndarray[Any, Any]) -> tuple[Any, ...]:
 
 def _lower(name: str, n: int, m: int | None, k: int, offset: int = 0) -> np.ndarray[Any, Any]:
     """Which places of an n × m matrix are on and below a diagonal."""
-    return np.tri(*_sizes(name, n, m), integer(f"jnp.{name}, argument k", k) + offset, dtype=bool)
+    rows, columns = map(int, _sizes(name, n, m))
+    diagonal_number = integer(f"jnp.{name}, argument k", k) + offset
+    return np.tri(rows, columns, _within(diagonal_number, rows, columns), dtype=bool)
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:

@@ -52,6 +52,20 @@ def check_no_out(name: str, out: Any) -> None:
         )
 
 
+def check_mask(name: str, where: Any) -> None:
+    """Refuse numbers as the argument `where`: which of them would stand for true?"""
+    aval = as_array(name, where).aval
+    if aval.dtype != np.bool_:
+        raise TypeError(
+            message(
+                f"{in_full(name)}, argument where",
+                given=f"{aval}",
+                expected="an array of truth values",
+                fix="Compare: where=mask != 0.",
+            )
+        )
+
+
 def refuse_out_and_where(name: str, out: Any) -> NoReturn:
     """Refuse what calls of NumPy's universal functions have besides operands."""
     raise NotImplementedError(

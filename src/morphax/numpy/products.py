@@ -246,6 +246,18 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
     return multiply(rows, lax.broadcast_in_dim(ravel(b), shape, (1,)))
 
 
+def _axes_of_tensordot(axes: Any, left: int, right: int) -> tuple[Shape, Shape] | None:
+    """The axes of either operand that go together; None if there are no such pairs."""
+    if isinstance(axes, (tuple, list)) and len(axes) == 2:
+        firsts = canonical_axes("tensordot", axes[0], left)
+        seconds = canonical_axes("tensordot", axes[1], right)
+        return (firsts, seconds) if len(firsts) == len(seconds) else None
+    count = integer("jnp.tensordot, argument axes", axes)
+    if count > min(left, right):
+        return None
+    return tuple(range(left - count, left)), tuple(range(count))
+
+
 @replayed(2)
 def tensordot(
     a: Any,
@@ -275,16 +287,8 @@ def tensordot(
         )
         return product_as("jnp.tensordot", out_sharding, product, a, b)
     a, b = of_one_dtype("tensordot", a, b)
-    left, right = a.aval.ndim, b.aval.ndim
-    if isinstance(axes, (tuple, list)) and len(axes) == 2:
-        pairs = (
-            canonical_axes("tensordot", axes[0], left),
-            canonical_axes("tensordot", axes[1], right),
-        )
-    else:
-        count = integer("jnp.tensordot, argument axes", axes)
-        pairs = (tuple(range(left - count, left)), tuple(range(count)))
-    if len(pairs[0]) != len(pairs[1]) or min(pairs[0], default=0) < 0 or len(pairs[1]) > right:
+    pairs = _axes_of_tensordot(axes, a.aval.ndim, b.aval.ndim)
+    if pairs is None:
         raise ShapeError(
             message(
                 "jnp.tensordot, argument axes",

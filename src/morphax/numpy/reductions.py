@@ -23,7 +23,7 @@ from ..util.memo import ResultTable
 from ..util.messages import message
 from .arithmetic import add, multiply
 from .axes import canonical_axes
-from .operands import as_array, as_truth, check_no_out
+from .operands import as_array, as_truth, check_mask, check_no_out
 from .selection import where as where_
 
 Axis = Any
@@ -84,6 +84,7 @@ class Reduction:
         """`a` with a neutral element where it does not take part."""
         if self.identity is None and initial is None:
             raise ValueError(_needs_initial(self.name, "where"))
+        check_mask(self.name, where)
         neutral = self.identity or self.least
         assert neutral is not None, "what has no identity has a least element"
         return where_(where, a, np.asarray(neutral(a.aval.dtype), a.aval.dtype)[()])

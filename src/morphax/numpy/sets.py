@@ -29,8 +29,8 @@ from .selection import take, where
 from .shaping import moveaxis, ravel, reshape
 from .sorted_vectors import searchsorted
 
+# Up to so many elements, comparing with each is faster than sorting.
 _FEW = 32
-"""Up to so many elements, comparing with each is faster than sorting."""
 
 
 def _index_dtype() -> Any:
@@ -69,6 +69,8 @@ def _runs(rows: Any, equal_nan: bool, size: int | None) -> _Runs:
     columns = [lax.index_in_dim(flat, i, 1, keepdims=False) for i in range(aval_of(flat).shape[1])]
     if not columns:
         columns = [lax.full((count,), 0)]
+    if dtypes.issubdtype(aval_of(rows).dtype, np.complexfloating):  # NaN comes last, together
+        columns = [where(lax.ne(x, x), aval_of(x).dtype.type(np.nan), x) for x in columns]
     places = lax.iota(_index_dtype(), count)
     *columns, order = lax_sort((*columns, places), 0, num_keys=len(columns))
     first = _starts_run(columns, equal_nan)

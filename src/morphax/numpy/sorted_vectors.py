@@ -82,13 +82,21 @@ def _check_search(a: Any, side: str, method: str) -> None:
 
 def _after_left(element: Any, v: Any) -> Any:
     """Whether `v` goes behind `element`, and before those equal to it."""
-    if not dtypes.issubdtype(aval_of(v).dtype, np.inexact):
+    dtype = aval_of(v).dtype
+    if not dtypes.issubdtype(dtype, np.inexact):
         return less(element, v)
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        # Part by part, as they are sorted: NaN is the last of the real parts, and of the others.
+        real, imaginary = [(part(element), part(v)) for part in (lax.real, lax.imag)]
+        apart = lax.bitwise_or(_after_left(*real), _after_left(*real[::-1]))
+        return lax.select(apart, _after_left(*real), _after_left(*imaginary))
     return lax.bitwise_or(less(element, v), lax.bitwise_and(lax.ne(v, v), lax.eq(element, element)))
 
 
 def _after_right(element: Any, v: Any) -> Any:
     """Whether `v` goes behind `element`, and behind those equal to it."""
+    if dtypes.issubdtype(aval_of(v).dtype, np.complexfloating):
+        return lax.bitwise_not(_after_left(v, element))
     below = less_equal(element, v)
     nan_too = dtypes.issubdtype(aval_of(v).dtype, np.inexact)
     return lax.bitwise_or(below, lax.ne(v, v)) if nan_too else below

@@ -12,7 +12,7 @@ from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
-from ..lax.ground.axes import counted, integer
+from ..lax.ground.axes import counted, integer, members
 from ..util.messages import message
 from .arithmetic import multiply, true_divide
 from .at import At
@@ -121,6 +121,15 @@ def _sample_weights(fweights: Any, aweights: Any, count: int) -> Any:
                 fix="Check the shapes.",
             )
         )
+    if fweights is not None and not dtypes.issubdtype(given[0].aval.dtype, np.integer):
+        raise TypeError(
+            message(
+                "jnp.cov, argument fweights",
+                given=f"{given[0].aval}",
+                expected="integers: how often each sample occurs",
+                fix="Pass other weights as aweights.",
+            )
+        )
     if not given:
         return None
     return given[0] if len(given) == 1 else multiply(*given)
@@ -168,7 +177,17 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if edges.aval.ndim == 1:
         return convert(edges, dtype)
     if range is not None:
-        low, high = (convert(as_array("histogram", end), dtype) for end in range)
+        ends = members("jnp.histogram, argument range", range, "the first and the last edge")
+        if len(ends) != 2:
+            raise ValueError(
+                message(
+                    "jnp.histogram, argument range",
+                    given=f"{len(ends)} numbers",
+                    expected="two: the first and the last edge",
+                    fix="Pass range=(low, high).",
+                )
+            )
+        low, high = (convert(as_array("histogram", end), dtype) for end in ends)
     elif a.aval.size == 0:
         low, high = lax.full((), 0, dtype), lax.full((), 1, dtype)
     else:

@@ -175,16 +175,17 @@ class custom_jvp(HasRules):
 
         def jvp(primals: Sequence[Operand], tangents: Sequence[Operand]) -> tuple[Any, Any]:
             out = self(*primals)
+            # Zero times a slope that is infinite would be NaN: what does not move has no term.
             terms = [
-                rule(t, out, *primals)
+                rule(tree.map(tangent_output, t), out, *primals)
                 for rule, t in zip(jvps, tangents, strict=True)
-                if rule is not None
+                if rule is not None and not all(map(is_zero, tree.leaves(t)))
             ]
             if not terms:
                 return out, tree.map(lambda x: instantiate(Zero(aval_of(x).to_tangent_aval())), out)
             return out, functools.reduce(lambda a, b: tree.map(add_tangents, a, b), terms)
 
-        self.jvp = jvp
+        self.jvp, self.symbolic_zeros = jvp, True
 
     def _check_defined(self) -> None:
         if self.jvp is None:

@@ -17,6 +17,7 @@ from ...util.host_memory import MANY, pooled
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import params_key
 from ...util.threads import WORTH_SHARING, shared
+from ..addressable import check_addressable
 from .float_errors import ignore_float_errors, restore_float_errors
 from .fusion import OPERATIONS, single_operation
 
@@ -62,8 +63,15 @@ class KernelCall:
 
 
 def are_large(avals: Iterable[Any]) -> bool:
-    """Whether some results have so many elements that their memory is to come from our pool."""
-    return any([aval.size >= MANY for aval in avals])
+    """Whether some results have so many elements that their memory is to come from our pool.
+
+    Raises:
+        ValueError: no memory has room for one of them.
+    """
+    large = [aval for aval in avals if aval.size >= MANY]
+    for aval in large:
+        check_addressable("evaluation", aval, aval.size * aval.dtype.itemsize)
+    return bool(large)
 
 
 def of_high_types(*operands: Any) -> Any:

@@ -27,9 +27,8 @@ from ...core.values import conversions
 from ...runtime.opaque import is_opaque, words_of
 from ...util.memo import memoize
 from ...util.messages import message
+from ..addressable import check_addressable
 
-# XLA multiplies sizes as int64, and ends the process where that overflows.
-_MOST_BYTES = 2**63 - 1
 _NAMES = {
     "bool": "i1",
     **{f"int{n}": f"i{n}" for n in (2, 4, 8, 16, 32, 64)},
@@ -102,15 +101,7 @@ def tensor_type(aval: Any) -> str:
     held = physical_aval(aval)
     sizes = ["?x" if type(n) is SymbolicDim else f"{n}x" for n in held.shape]
     numbers = [max(n, 1) for n in held.shape if type(n) is not SymbolicDim]
-    if math.prod(numbers) * held.dtype.itemsize > _MOST_BYTES:
-        raise ValueError(
-            message(
-                "compilation",
-                given=f"an array of type {aval.str_short()}",
-                expected="arrays of less than 2**63 bytes",
-                fix="Use smaller arrays, or compute the large one in parts, as lax.map does.",
-            )
-        )
+    check_addressable("compilation", aval, math.prod(numbers) * held.dtype.itemsize)
     return f"tensor<{''.join(sizes)}{element_type(held.dtype)}>"
 
 

@@ -41,7 +41,10 @@ class OfGammaNumbers(ByFormula):
         from scipy import special
 
         wide = [np.asarray(x, np.float64) for x in operands]
-        return np.asarray(getattr(special, self.scipy_name)(*wide)).astype(operands[0].dtype)
+        out = np.asarray(getattr(special, self.scipy_name)(*wide)).astype(operands[0].dtype)
+        lost = np.isnan(out) & ~np.isnan(wide[0] + wide[1])
+        # Of parameters next to the largest numbers SciPy does not see where they lie.
+        return np.where(lost, super().evaluate(*operands), out) if lost.any() else out
 
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
         if may_call_incomplete_gamma(b, self.name, out):

@@ -28,6 +28,7 @@ from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.compiled import part
 from ...util.messages import message
+from ..ground.complex_order import COMPLEX_EXTREMES
 from ..ground.families import Elementwise, compare, elementwise_shape, expanded, unbroadcast
 from ..ground.kinds import BOOLEAN, INTEGER, NUMBER
 from ..ground.linear_structure import broadcast_to, zeros
@@ -143,7 +144,7 @@ class SelectN(Elementwise):
 
 def _maximum(x: Any, y: Any) -> Any:
     if x.dtype.kind == "c":
-        return np.where(_precedes(y, x), x, y)
+        return COMPLEX_EXTREMES[np.maximum](x, y)
     out = np.maximum(x, y)
     if x.dtype.kind == "f" and _zeros_meet(x, y, out):
         return np.where((out == 0) & (x == y), x + y, out)
@@ -152,7 +153,7 @@ def _maximum(x: Any, y: Any) -> Any:
 
 def _minimum(x: Any, y: Any) -> Any:
     if x.dtype.kind == "c":
-        return np.where(_precedes(x, y), x, y)
+        return COMPLEX_EXTREMES[np.minimum](x, y)
     out = np.minimum(x, y)
     if x.dtype.kind == "f" and _zeros_meet(x, y, out):
         return np.where((out == 0) & (x == y), -(-x + -y), out)
@@ -166,10 +167,6 @@ def _zeros_meet(x: Any, y: Any, out: Any) -> bool:
         return False
     first, second = (x, y) if x.size < y.size else (y, x)
     return bool((first == 0).any() and (second == 0).any())
-
-
-def _precedes(x: Any, y: Any) -> Any:
-    return np.where(x.real == y.real, x.imag < y.imag, x.real < y.real)
 
 
 class Extremum(Elementwise):

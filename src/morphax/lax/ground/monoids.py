@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engines import loops
+from .complex_order import COMPLEX_EXTREMES
 from .narrow import widened
 
 
@@ -69,10 +70,13 @@ class Monoid:
     def combine(self, x: Any, method: Callable[[np.ufunc, Any], Any]) -> Any:
         """``method(ufunc, x)``, a way of combining elements, as XLA computes it.
 
-        Narrow dtypes are computed wide and rounded once.
+        Narrow dtypes are computed wide and rounded once; extremes of complex numbers lose NaN.
         """
         wide = widened(x)
-        out = np.asarray(method(self.ufunc, wide))
+        ufunc: Any = self.ufunc
+        if wide.dtype.kind == "c" and np.isnan(wide).any():
+            ufunc = COMPLEX_EXTREMES.get(ufunc, ufunc)
+        out = np.asarray(method(ufunc, wide))
         if self.winning_zero is not None and wide.dtype.kind == "f":
             out = self._with_signed_zeros(wide, out, method)
         return out.astype(x.dtype, copy=False)

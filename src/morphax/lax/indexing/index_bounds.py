@@ -16,6 +16,7 @@ from ...dtypes.numbers import as_bits
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.opaque import is_opaque
+from ...util.messages import described, message
 from ..ground.dimension_numbers import GatherScatterMode
 from ..ground.families import compare
 from ..ground.sums import reduce_with
@@ -106,6 +107,15 @@ def fill_parameter(fill_value: Any, dtype: Any) -> Any:
     if type(fill_value) is int:
         fill_value = as_bits("lax.gather, argument fill_value", fill_value, dtype)
     value = fill_value if np.isscalar(fill_value) else np.asarray(fill_value)[()]
+    if isinstance(value, (str, bytes)) or np.ndim(value):
+        raise ValueError(
+            message(
+                "lax.gather, argument fill_value",
+                given=described(fill_value),
+                expected="one number",
+                fix="Pass a scalar; to fill with several, choose with jnp.where.",
+            )
+        )
     return np.nan if isinstance(value, float) and value != value else value
 
 

@@ -75,10 +75,11 @@ class Reduction(Primitive):
         return self.monoid.combine(x, lambda ufunc, v: ufunc.reduce(v, axes, v.dtype))
 
     def kernel(self, x: Any, *, axes: Any) -> Callable[..., Any] | None:
-        if not x.size or x.dtype in COMPUTED_IN:
+        has_one_zero = self.monoid.winning_zero is None
+        if not x.size or x.dtype in COMPUTED_IN or (x.dtype.kind == "c" and not has_one_zero):
             return None
         combine, reduce, dtype = self.monoid.combine, self.monoid.ufunc.reduce, x.dtype
-        if self.monoid.winning_zero is None or dtype.kind != "f":
+        if has_one_zero or dtype.kind != "f":
             return lambda v: reduce(v, axes, dtype)
 
         def extreme(v: Any) -> Any:

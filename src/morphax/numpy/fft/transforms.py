@@ -257,7 +257,7 @@ def irfft2(
 
 
 def _along_axis(
-    name: str, kind: FftType, a: Any, n: int | None, axis: int | None, norm: str | None
+    name: str, kind: FftType, a: Any, n: int | None, axis: int, norm: str | None
 ) -> Any:
     a = as_array(f"fft.{name}", a)
     if isinstance(axis, (tuple, list)):
@@ -271,7 +271,7 @@ def _along_axis(
                 else "Apply the function once for each axis.",
             )
         )
-    place = canonical_axis(f"fft.{name}", -1 if axis is None else axis, a.aval.ndim)
+    place = canonical_axis(f"fft.{name}", axis, a.aval.ndim)
     lengths = None if n is None else (integer(f"jnp.fft.{name}, argument n", n),)
     return _transformed(name, kind, a, lengths, (place,), norm)
 
@@ -389,12 +389,12 @@ def _check_norm(name: str, norm: Any) -> None:
 
 
 def _check_lengths(name: str, lengths: Sequence[int]) -> None:
-    if min(lengths, default=1) < 1:
+    if not all([1 <= n < 2**63 for n in lengths]):
         raise ValueError(
             message(
                 f"jnp.fft.{name}, length of the transform",
                 given=f"{lengths[0] if len(lengths) == 1 else lengths}",
-                expected="positive lengths",
+                expected="positive lengths below 2**63",
                 fix="Leave the length out to transform the whole axis.",
             )
         )

@@ -123,8 +123,8 @@ def _euclidean(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 def _vector_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if order is None or order == 2:
         return _euclidean(x, axes, keepdims)
-    if isinstance(order, str):
-        raise _order_error(order, "vectors", "a number")
+    if isinstance(order, (str, complex)):
+        raise _order_error(order, "vectors", "a real number")
     size = lax.abs(x)
     if isinstance(order, (int, float)):
         if order == np.inf:

@@ -53,6 +53,7 @@ class Builder:
         self.callees: list[Callee] = []
         self._live: set[Value] = set()
         self._constants: dict[int, tuple[Any, Value]] = {}
+        self._dtypes: dict[Any, DType] = {}
         # Buffers from this number on belong to the block that is written; so do these.
         self._first_owned = 0
         self._carried: frozenset[Buffer] = frozenset()
@@ -94,10 +95,13 @@ class Builder:
             self.refuse("it has no form of loops")
         for aval in outs:
             self.dtype_of(aval)
-        form, places = _narrow_form(primitive), self.places
-        if form == "refused" and any(map(is_narrow, (*self.operand_avals, *outs))):
-            self.refuse("float16 and bfloat16 have no form of loops")
-        if form == "rounded":
+        places, is_rounded = self.places, False
+        if any(map(is_narrow, (*self.operand_avals, *outs))):
+            form = _narrow_form(primitive)
+            if form == "refused":
+                self.refuse("float16 and bfloat16 have no form of loops")
+            is_rounded = form == "rounded"
+        if is_rounded:
             # What is stored there is what has been rounded.
             self.places = [None if is_narrow(x) else y for x, y in zip(outs, places, strict=True)]
         if primitive.multiple_results:
@@ -105,7 +109,7 @@ class Builder:
         else:
             results = (primitive.to_loops(self, outs[0], *inputs, **eqn.params),)
         self.places = places
-        if form != "rounded":
+        if not is_rounded:
             return results
         return [self._rounded(x, aval) for x, aval in zip(results, outs, strict=True)]
 
@@ -158,11 +162,15 @@ class Builder:
         """The dtype that holds the elements."""
         if type(aval) is not ShapedArray:
             self.refuse(f"a value of type {type(aval).__name__} is no array of numbers")
+        known = self._dtypes.get(aval)
+        if known is not None:
+            return known
         dtype = HELD if is_narrow(aval) else _held_dtype(aval.dtype)
         if dtype is None:
             self.refuse(
                 f"the dtype {aval.dtype} is none of bool, integers and floats of 16 to 64 bits"
             )
+        self._dtypes[aval] = dtype
         return dtype
 
     def _held(self, value: Any, aval: Any) -> np.ndarray[Any, Any]:
@@ -274,7 +282,9 @@ class Builder:
         read = self.fusion.read
 
         def element(indices: Indices) -> Operand:
-            return operation(*[read(x, indices if x.shape else ()) for x in operands])
+            return operation(
+                *[x.scalar or read(x, indices if x.shape else ()) for x in operands]
+            )
 
         return self.fusion.pending(aval.shape, self.dtype_of(aval), element, operands, cost)
 

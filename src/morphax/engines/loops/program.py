@@ -45,8 +45,11 @@ INDEX: DType = np.dtype(np.int64)
 BOOL: DType = np.dtype(np.bool_)
 
 
+# Programs are made of names, constants and assignments, which nobody changes.  A dataclass that
+# sees to that takes three times as long to be made.
+
+
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class Name:
     """A scalar that is assigned once.
 
@@ -57,27 +60,34 @@ class Name:
         ceiling: a closer upper bound, for counters of loops in triangles.
     """
 
-    number: int
-    dtype: DType
-    low: int | None = None
-    high: int | None = None
-    ceiling: Index | None = None
+    __slots__ = ("ceiling", "dtype", "high", "low", "number")
+
+    def __init__(
+        self,
+        number: int,
+        dtype: DType,
+        low: int | None = None,
+        high: int | None = None,
+        ceiling: Index | None = None,
+    ) -> None:
+        self.number = number
+        self.dtype = dtype
+        self.low, self.high = low, high
+        self.ceiling = ceiling
 
     def __repr__(self) -> str:
         return f"t{self.number}"
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class Const:
     """A number that is known; `value` is a NumPy scalar of its dtype."""
 
-    value: Any
+    __slots__ = ("dtype", "value")
 
-    @property
-    def dtype(self) -> DType:
-        dtype: DType = self.value.dtype
-        return dtype
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.dtype: DType = value.dtype
 
     @property
     def key(self) -> tuple[type, bytes]:
@@ -184,13 +194,18 @@ class Buffer:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class Assign:
     """``result = operation(operands)``; an index is assigned by the operation ``index``."""
 
-    result: Name
-    operation: str
-    operands: tuple[Operand | Index, ...]
+    __match_args__ = ("result", "operation", "operands")
+    __slots__ = ("operands", "operation", "result")
+
+    def __init__(
+        self, result: Name, operation: str, operands: tuple[Operand | Index, ...]
+    ) -> None:
+        self.result = result
+        self.operation = operation
+        self.operands = operands
 
 
 @final

@@ -93,7 +93,7 @@ class Elementwise(Primitive):
     def to_loops(
         self, b: loops.Builder, out: Any, *operands: loops.Value, **params: Any
     ) -> loops.Value:
-        if type(self).scalar is Elementwise.scalar and self.name not in loops.SIGNATURES:
+        if self.name not in loops.SIGNATURES and type(self).scalar is Elementwise.scalar:
             b.refuse("it has no form of loops")
         operation = partial(self.scalar, b.writer, **params)
         return b.elementwise(out, operation, *operands, cost=self.loop_cost(**params))

@@ -74,16 +74,16 @@ class Builder:
             targets = dict(zip(reversed(jaxpr.outvars), reversed(places), strict=True))
         outer = self.equation, self.places
         for eqn, dying in zip(jaxpr.eqns, env.uses.dying, strict=True):
-            inputs = [env.read(a) for a in eqn.invars]
+            inputs = env.read_all(eqn.invars)
             for var in dying:
                 env.drop(var)
             self.equation = eqn
-            self.places = [targets.get(v) for v in eqn.outvars]
+            self.places = [targets.get(v) for v in eqn.outvars] if targets else ()
             results = self._written(eqn, inputs)
-            for var, place, value in zip(eqn.outvars, self.places, results, strict=True):
-                env.bind(var, value, place)
+            for i, (var, value) in enumerate(zip(eqn.outvars, results, strict=True)):
+                env.bind(var, value, self.places[i] if self.places else None)
             self.equation, self.places = outer
-        outs = [env.read(a) for a in jaxpr.outvars]
+        outs = env.read_all(jaxpr.outvars)
         env.close()
         return outs
 
@@ -101,7 +101,7 @@ class Builder:
             if form == "refused":
                 self.refuse("float16 and bfloat16 have no form of loops")
             is_rounded = form == "rounded"
-        if is_rounded:
+        if is_rounded and places:
             # What is stored there is what has been rounded.
             self.places = [None if is_narrow(x) else y for x, y in zip(outs, places, strict=True)]
         if primitive.multiple_results:
@@ -190,11 +190,17 @@ class Builder:
         return made
 
     def literal(self, literal: Literal) -> Value:
-        """The constant of a literal."""
+        """The constant of a literal; steps that Python repeats have the same ones."""
+        known = self._constants.get(id(literal))
+        if known is not None:
+            return known[1]
         array = self._held(literal.val, literal.aval)
-        if not array.shape:
-            return Value((), array.dtype, scalar=Const(array[()]))
-        return self._of_array(array)
+        if array.shape:
+            made = self._of_array(array)
+        else:
+            made = Value((), array.dtype, scalar=Const(array[()]))
+        self._constants[id(literal)] = literal, made
+        return made
 
     def _of_array(self, array: np.ndarray[Any, Any]) -> Value:
         first = array.reshape(-1)[:1]
@@ -357,8 +363,9 @@ class _Environment:
         self.uses = uses_of(jaxpr)
         self.values: dict[Any, Value] = {}
 
-    def read(self, atom: Any) -> Value:
-        return self.b.literal(atom) if type(atom) is Literal else self.values[atom]
+    def read_all(self, atoms: Sequence[Any]) -> list[Value]:
+        literal, values = self.b.literal, self.values
+        return [literal(a) if type(a) is Literal else values[a] for a in atoms]
 
     def bind(self, var: Any, value: Value, place: Place | None = None) -> None:
         """Let a variable have a value, which is to be stored at `place` once it is."""
@@ -368,7 +375,7 @@ class _Environment:
         value.is_shared = value.is_shared or count > 1
         self.values[var] = value
         self.b.hold(value)
-        if value.is_pending:
+        if value.element is not None:
             if place is not None:
                 self.b.fusion.destinations[value] = place
             if value.depth > _DEEPEST:

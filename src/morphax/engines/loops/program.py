@@ -117,6 +117,8 @@ class Index(NamedTuple):
             return Index(self.terms, self.offset + other) if other else self
         if not other.terms:
             return self.plus(other.offset)
+        if not self.terms:
+            return other.plus(self.offset)
         factors = dict(self.terms)
         for name, factor in other.terms:
             factors[name] = factors.get(name, 0) + factor
@@ -127,6 +129,8 @@ class Index(NamedTuple):
         return Index(tuple(ordered), self.offset + other.offset)
 
     def times(self, factor: int) -> Index:
+        if factor == 1:
+            return self
         if not factor:
             return Index()
         return Index(tuple([(name, f * factor) for name, f in self.terms]), self.offset * factor)

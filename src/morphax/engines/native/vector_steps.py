@@ -80,18 +80,18 @@ class VectorSteps:
         if result not in self.plan.vectors:
             p.assign(statement)
             return
-        operands = statement.operands
-        scalars = [x for x in operands if type(x) is not Index]
         if operation == "index":
-            (index,) = operands
+            (index,) = statement.operands
             assert isinstance(index, Index), "the value of an index"
             self.texts[result] = self.indices(index)
-        elif operation == "pow" and scalars[0] in self.logarithms:
-            of_base = self.repeated(self.logarithms[scalars[0]], "double")
-            given = [*map(self.operand, scalars), of_base]
-            self.texts[result] = p.call("power_of_known", F32, given, self.width)
+            return
+        scalars = [x for x in statement.operands if type(x) is not Index]
+        texts = [self.operand(x) for x in scalars]
+        if operation == "pow" and scalars[0] in self.logarithms:
+            texts.append(self.repeated(self.logarithms[scalars[0]], "double"))
+            self.texts[result] = p.call("power_of_known", F32, texts, self.width)
         else:
-            texts = self.taken(operation, [self.operand(x) for x in scalars], scalars)
+            texts = self.taken(operation, texts, scalars)
             self.texts[result] = p.operation(operation, result.dtype, scalars, texts, self.width)
 
     def taken(self, operation: str, texts: list[str], x: Sequence[Operand]) -> list[str]:

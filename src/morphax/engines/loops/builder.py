@@ -288,9 +288,7 @@ class Builder:
         read = self.fusion.read
 
         def element(indices: Indices) -> Operand:
-            return operation(
-                *[x.scalar or read(x, indices if x.shape else ()) for x in operands]
-            )
+            return operation(*[x.scalar or read(x, indices if x.shape else ()) for x in operands])
 
         return self.fusion.pending(aval.shape, self.dtype_of(aval), element, operands, cost)
 

@@ -204,9 +204,7 @@ class Assign:
     __match_args__ = ("result", "operation", "operands")
     __slots__ = ("operands", "operation", "result")
 
-    def __init__(
-        self, result: Name, operation: str, operands: tuple[Operand | Index, ...]
-    ) -> None:
+    def __init__(self, result: Name, operation: str, operands: tuple[Operand | Index, ...]) -> None:
         self.result = result
         self.operation = operation
         self.operands = operands

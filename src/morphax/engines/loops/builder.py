@@ -162,8 +162,7 @@ class Builder:
         """The dtype that holds the elements."""
         if type(aval) is not ShapedArray:
             self.refuse(f"a value of type {type(aval).__name__} is no array of numbers")
-        known = self._dtypes.get(aval)
-        if known is not None:
+        if (known := self._dtypes.get(aval)) is not None:
             return known
         dtype = HELD if is_narrow(aval) else _held_dtype(aval.dtype)
         if dtype is None:
@@ -191,14 +190,11 @@ class Builder:
 
     def literal(self, literal: Literal) -> Value:
         """The constant of a literal; steps that Python repeats have the same ones."""
-        known = self._constants.get(id(literal))
-        if known is not None:
+        if (known := self._constants.get(id(literal))) is not None:
             return known[1]
         array = self._held(literal.val, literal.aval)
-        if array.shape:
-            made = self._of_array(array)
-        else:
-            made = Value((), array.dtype, scalar=Const(array[()]))
+        scalar = None if array.shape else Const(array[()])
+        made = self._of_array(array) if scalar is None else self.uniform((), scalar)
         self._constants[id(literal)] = literal, made
         return made
 

@@ -41,8 +41,12 @@ import numpy as np
 from .callees import Callee
 from .names import BOOL as BOOL
 from .names import INDEX as INDEX
-from .names import ORIGIN, DType, Index, Name, Operand
+from .names import ORIGIN as ORIGIN
 from .names import Const as Const
+from .names import DType as DType
+from .names import Index as Index
+from .names import Name as Name
+from .names import Operand as Operand
 
 
 @final

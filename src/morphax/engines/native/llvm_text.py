@@ -105,7 +105,7 @@ def _module(program: LoopProgram) -> str:
     variables = [(pointers[x], x) for x in local]
     body = [*printer.variables.lines, *printer.lines]
     size = len(body) + sum(map(len, parts.texts))
-    efforts = (0,)
+    efforts: tuple[int, ...] = (0,)
     if size <= _MOST_LINES:
         efforts = _efforts(len(body) + printer.elsewhere, printer.repeats)
     lines = [

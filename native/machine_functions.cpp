@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <new>
 #include <utility>
@@ -131,6 +132,8 @@ int call_python(Calls* calls, std::int32_t number, void* const* memory) {
   return calls->failure != nullptr;
 }
 
+constexpr double kForEver = std::numeric_limits<double>::infinity();
+
 PyTypeObject* function_type = nullptr;
 
 }  // namespace
@@ -152,6 +155,7 @@ MachineFunction::MachineFunction(nb::object owner, std::uintptr_t address,
       pool_(std::move(pool)),
       entry_(std::move(entry)),
       run_(reinterpret_cast<Run>(address)),
+      seconds_left_(kForEver),
       scratch_bytes_(scratch_bytes),
       last_seconds_(has_loops ? 1.0 : 0.0),
       is_unbounded_(is_unbounded) {
@@ -160,6 +164,7 @@ MachineFunction::MachineFunction(nb::object owner, std::uintptr_t address,
 }
 
 void MachineFunction::call(const void* const* operands, References& results) const {
+  if (seconds_left_.load(std::memory_order_relaxed) < 0) improve();
   Pointers<void*> places(results_.size());
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const Declared& result = results_[i];
@@ -169,7 +174,34 @@ void MachineFunction::call(const void* const* operands, References& results) con
   }
   const bool unlocks =
       is_unbounded_ || last_seconds_.load(std::memory_order_relaxed) > kWorthUnlocking;
-  last_seconds_.store(run(operands, places.data(), unlocks), std::memory_order_relaxed);
+  const double taken = run(operands, places.data(), unlocks);
+  last_seconds_.store(taken, std::memory_order_relaxed);
+  seconds_left_.store(seconds_left_.load(std::memory_order_relaxed) - taken,
+                      std::memory_order_relaxed);
+}
+
+void MachineFunction::improve_after(double seconds, nb::object make) {
+  make_ = std::move(make);
+  worth_ = seconds;
+  seconds_left_.store(seconds);
+}
+
+void MachineFunction::improve() const {
+  // Threads that come here meanwhile, and what Python does meanwhile, run the code that there is.
+  seconds_left_.store(kForEver);
+  const nb::object make = std::exchange(make_, nb::none());
+  if (make.is_none()) return;
+  try {
+    const nb::object found = morphax::call(make);
+    if (found.is_none()) return;
+    owner_ = nb::make_tuple(owner_, found[0]);
+    run_.store(reinterpret_cast<Run>(nb::cast<std::uintptr_t>(found[1])));
+  } catch (const nb::python_error&) {
+    // Somebody has interrupted it: a later run tries again.
+    make_ = make;
+    seconds_left_.store(worth_);
+    throw;
+  }
 }
 
 double MachineFunction::run(const void* const* operands, void* const* results, bool unlocks) const {
@@ -182,9 +214,10 @@ double MachineFunction::run(const void* const* operands, void* const* results, b
     given.data()[operands_.size()] = &calls;
     operands = given.data();
   }
+  const Run code = run_.load(std::memory_order_relaxed);
   if (unlocks) calls.state = PyEval_SaveThread();
   const auto start = std::chrono::steady_clock::now();
-  run_(operands, results, scratch.data());
+  code(operands, results, scratch.data());
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   if (unlocks) PyEval_RestoreThread(calls.state);
   if (calls.failure != nullptr) std::rethrow_exception(calls.failure);
@@ -208,6 +241,7 @@ nb::object MachineFunction::call_on_arrays(nb::sequence operands) const {
 
 int MachineFunction::traverse(visitproc visit, void* arg) const {
   Py_VISIT(owner_.ptr());
+  Py_VISIT(make_.ptr());
   Py_VISIT(pool_.ptr());
   Py_VISIT(entry_.ptr());
   return 0;
@@ -289,7 +323,8 @@ void bind(nb::module_& module) {
                nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
                nb::arg(), nb::arg() = nb::none())
           .def("__call__", &MachineFunction::call_on_arrays)
-          .def("may_take_long", &MachineFunction::may_take_long);
+          .def("may_take_long", &MachineFunction::may_take_long)
+          .def("improve_after", &MachineFunction::improve_after);
   function_type = kept_type(cls);
   module.attr("share_steps") = reinterpret_cast<std::uintptr_t>(&share_steps);
 }

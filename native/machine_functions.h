@@ -65,14 +65,27 @@ class MachineFunction {
     return last_seconds_.load(std::memory_order_relaxed) > kWorthLeaving;
   }
 
+  // Has code of the same function made, before the first run after runs have taken so many seconds
+  // in all: `make` gives its owner and its address, or None.
+  void improve_after(double seconds, nb::object make);
+
   int traverse(visitproc visit, void* arg) const;
 
  private:
+  void improve() const;
+
   // Runs the code; how long that took, in seconds.
   double run(const void* const* operands, void* const* results, bool unlocks) const;
 
-  nb::object owner_, pool_, entry_;
-  Run run_;
+  // What was run before stays as well: another thread may still run it.
+  mutable nb::object owner_;
+  nb::object pool_, entry_;
+  mutable std::atomic<Run> run_;
+  // Makes better code; none where there is none to be made.
+  mutable nb::object make_ = nb::none();
+  mutable double worth_ = 0;
+  // How long runs may take until then.
+  mutable std::atomic<double> seconds_left_;
   std::size_t scratch_bytes_;
   std::vector<Declared> operands_, results_;
   mutable std::atomic<double> last_seconds_;

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from . import dtypes as dtypes
-from . import errors as errors
-from . import lax as lax
-from . import monitoring as monitoring
-from . import numpy as numpy
-from . import tree as tree
+from .util.paused_collection import importing as _importing
+
+# These are nearly all modules.  What they make stays, so there is no garbage to look for.
+with _importing():
+    from . import dtypes as dtypes
+    from . import errors as errors
+    from . import lax as lax
+    from . import monitoring as monitoring
+    from . import numpy as numpy
+    from . import tree as tree
+
 from .array.live import live_arrays as live_arrays
 from .array.placement import block_until_ready as block_until_ready
 from .array.placement import copy_to_host_async as copy_to_host_async

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,12 @@ import morphax as jax
 from morphax.engines.engine import Options
 from morphax.engines.native.llvm_text import llvm_module
 from morphax.engines.native.translation import translated
-from morphax.util.paused_collection import paused_collection
+from morphax.util.paused_collection import importing, paused_collection
+
+
+class Cycle:
+    def __init__(self) -> None:
+        self.myself = self
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +80,39 @@ def test_a_fork_in_the_midst_collects() -> None:
             os._exit(0 if gc.isenabled() else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert gc.isenabled()
+
+
+def in_generation(thing: object, number: int) -> bool:
+    return any(x is thing for x in gc.get_objects(number))
+
+
+def test_what_imports_make_is_old() -> None:
+    with importing():
+        assert not gc.isenabled()
+        made: list[Any] = [[]]
+    assert gc.isenabled()
+    assert not gc.get_freeze_count()
+    assert in_generation(made, 2)
+    alive = weakref.ref(cycle := Cycle())
+    with importing():
+        del cycle
+    assert alive() is not None
+    gc.collect()
+    assert alive() is None, "what is old is looked at when everything is"
+
+
+def test_what_a_user_has_frozen_stays_frozen() -> None:
+    mine: list[Any] = [[]]
+    gc.freeze()
+    count = gc.get_freeze_count()
+    try:
+        with importing():
+            made: list[Any] = [[]]
+        assert gc.get_freeze_count() == count
+        assert not in_generation(mine, 2)
+        assert not in_generation(made, 2)
+    finally:
+        gc.unfreeze()
 
 
 def test_no_collection_starts_while_a_program_is_translated() -> None:

@@ -200,6 +200,9 @@ class Config:
         "What compiles for a CPU: XLA, our own engine, or whichever is known to be faster.",
         trace=True,
     )
+    quick_first_code: bool = option(
+        True, "Run code that is made quickly until better code is worth its time."
+    )
     cut_fusions: bool = option(True, "Compute no value of a chain too often.", trace=True)
     derive_residuals: bool = option(
         True, "Compute residuals of loops again that quickly follow from others.", trace=True

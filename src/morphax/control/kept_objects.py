@@ -107,9 +107,12 @@ class _Collector:
             for aval in jaxpr.in_avals:
                 own.visit(aval)
             for eqn in jaxpr.eqns:
-                own.visit(eqn.primitive)
-                own._visit_all(eqn.params.values())
-                own._visit_all(eqn.effects)
+                if id(eqn.primitive) not in own._seen:
+                    own.visit(eqn.primitive)
+                if eqn.params:
+                    own._visit_all(eqn.params.values())
+                if eqn.effects:
+                    own._visit_all(eqn.effects)
             kept = _kept_by_jaxpr[jaxpr] = tuple(own.kept.values())
         self.kept.update({id(value): value for value in kept})
 

@@ -28,6 +28,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 V = TypeVar("V")
 
 _MAX_WEIGHT = 500_000
+# What there is most of in keys.
+_WEIGHTLESS = frozenset((bool, int, str, type(None)))
 
 _clearers: list[Callable[[], None]] = []
 _lock = RLock()
@@ -43,6 +45,8 @@ def weight_of(values: Iterable[Any]) -> int:
     """The size of the programs among some values, and in tuples among them."""
     weight = 0
     for value in values:
+        if type(value) in _WEIGHTLESS:
+            continue
         if isinstance(value, tuple):
             weight += weight_of(value)
         elif not isinstance(value, type):

@@ -10,7 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any
+
+from .paused_collection import importing
 
 
 def on_demand(
@@ -34,10 +37,16 @@ def on_demand(
 
     def load(name: str) -> Any:
         if name in modules:
-            return import_module(f"{package}.{name}")
+            return _imported(f"{package}.{name}")
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = space[name] = getattr(import_module(places[name], package), name)
+        value = space[name] = getattr(_imported(places[name], package), name)
         return value
 
     return load, lambda: sorted({*space, *modules, *places})
+
+
+def _imported(name: str, package: str | None = None) -> ModuleType:
+    """A module; what it makes stays, so no garbage is looked for meanwhile."""
+    with importing():
+        return import_module(name, package)

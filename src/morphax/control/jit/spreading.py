@@ -160,7 +160,8 @@ def constraints_in(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
         return known
     found: dict[Sharding, None] = dict.fromkeys(_types_in(jaxpr))
     for eqn in jaxpr.eqns:
-        found.update(dict.fromkeys(eqn.primitive.runs_on(**eqn.params)))
+        if places := eqn.primitive.runs_on(**eqn.params):
+            found.update(dict.fromkeys(places))
         if eqn.params:
             for inner in jaxprs_in_params(eqn.params):
                 found.update(dict.fromkeys(constraints_in(inner)))
@@ -174,17 +175,21 @@ def _types_in(jaxpr: Jaxpr) -> Iterator[Sharding]:
         if any([avals[i].split is not None for i in binding_operands(jaxpr, False)]):
             return
     # Where operands say nothing of a mesh, an operation says it: `reshard`, or zeros of a type.
-    made: list[Any] = [v.aval for e in jaxpr.eqns if not _is_typed(e.invars) for v in e.outvars]
-    kept: list[Any] = [var.aval for var in jaxpr.constvars]
-    for split in [s for a in (*kept, *made) if (s := getattr(a, "split", None)) is not None]:
+    made = [split for e in jaxpr.eqns for split in _splits_of(e.outvars) if not _is_typed(e.invars)]
+    for split in (*_splits_of(jaxpr.constvars), *made):
         mesh = mesh_with_axes(split.mesh)
         if mesh is not None and mesh.size > 1:
             yield named(AbstractSharding(split.mesh, ((),) * len(split.spec)), mesh)
 
 
 def _is_typed(atoms: Sequence[Atom]) -> bool:
+    return bool(_splits_of(atoms))
+
+
+def _splits_of(atoms: Sequence[Atom]) -> list[Any]:
+    """How atoms are divided, as their types say; those that are not left out."""
     avals: list[Any] = [a.aval for a in atoms]
-    return any([getattr(aval, "split", None) is not None for aval in avals])
+    return [split for a in avals if (split := getattr(a, "split", None)) is not None]
 
 
 @held_for_a_while

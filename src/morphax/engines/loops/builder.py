@@ -53,6 +53,7 @@ class Builder:
         self.callees: list[Callee] = []
         self._live: set[Value] = set()
         self._constants: dict[int, tuple[Any, Value]] = {}
+        self._dtypes: dict[Any, DType] = {}
         # Buffers from this number on belong to the block that is written; so do these.
         self._first_owned = 0
         self._carried: frozenset[Buffer] = frozenset()
@@ -73,16 +74,16 @@ class Builder:
             targets = dict(zip(reversed(jaxpr.outvars), reversed(places), strict=True))
         outer = self.equation, self.places
         for eqn, dying in zip(jaxpr.eqns, env.uses.dying, strict=True):
-            inputs = [env.read(a) for a in eqn.invars]
+            inputs = env.read_all(eqn.invars)
             for var in dying:
                 env.drop(var)
             self.equation = eqn
-            self.places = [targets.get(v) for v in eqn.outvars]
+            self.places = [targets.get(v) for v in eqn.outvars] if targets else ()
             results = self._written(eqn, inputs)
-            for var, place, value in zip(eqn.outvars, self.places, results, strict=True):
-                env.bind(var, value, place)
+            for i, (var, value) in enumerate(zip(eqn.outvars, results, strict=True)):
+                env.bind(var, value, self.places[i] if self.places else None)
             self.equation, self.places = outer
-        outs = [env.read(a) for a in jaxpr.outvars]
+        outs = env.read_all(jaxpr.outvars)
         env.close()
         return outs
 
@@ -92,15 +93,18 @@ class Builder:
             return self.inline(program, *inputs, places=self.places)
         for aval in outs:
             self.dtype_of(aval)
-        form, places = _narrow_form(primitive), self.places
-        if form == "refused" and any(map(is_narrow, (*self.operand_avals, *outs))):
-            self.refuse("float16 and bfloat16 have no form of loops")
-        if form == "rounded":
+        places, is_rounded = self.places, False
+        if any(map(is_narrow, (*self.operand_avals, *outs))):
+            form = _narrow_form(primitive)
+            if form == "refused":
+                self.refuse("float16 and bfloat16 have no form of loops")
+            is_rounded = form == "rounded"
+        if is_rounded and places:
             # What is stored there is what has been rounded.
             self.places = [None if is_narrow(x) else y for x, y in zip(outs, places, strict=True)]
         results = self._results_of(eqn, outs, inputs)
         self.places = places
-        if form != "rounded":
+        if not is_rounded:
             return results
         return [self._rounded(x, aval) for x, aval in zip(results, outs, strict=True)]
 
@@ -173,12 +177,15 @@ class Builder:
         """The dtype that holds the elements."""
         if type(aval) is not ShapedArray:
             self.refuse(f"a value of type {type(aval).__name__} is no array of numbers")
+        if (known := self._dtypes.get(aval)) is not None:
+            return known
         dtype = HELD if is_narrow(aval) else _held_dtype(aval.dtype)
         if dtype is None:
             self.refuse(
                 f"the dtype {aval.dtype} is none of bool, integers, floats of 16 to 64 bits and "
                 "complex numbers"
             )
+        self._dtypes[aval] = dtype
         return dtype
 
     def _held(self, value: Any, aval: Any) -> np.ndarray[Any, Any]:
@@ -198,11 +205,14 @@ class Builder:
         return made
 
     def literal(self, literal: Literal) -> Value:
-        """The constant of a literal."""
+        """The constant of a literal; steps that Python repeats have the same ones."""
+        if (known := self._constants.get(id(literal))) is not None:
+            return known[1]
         array = self._held(literal.val, literal.aval)
-        if not array.shape:
-            return Value((), array.dtype, scalar=Const(array[()]))
-        return self._of_array(array)
+        scalar = None if array.shape else Const(array[()])
+        made = self._of_array(array) if scalar is None else self.uniform((), scalar)
+        self._constants[id(literal)] = literal, made
+        return made
 
     def _of_array(self, array: np.ndarray[Any, Any]) -> Value:
         first = array.reshape(-1)[:1]
@@ -290,7 +300,7 @@ class Builder:
         read = self.fusion.read
 
         def element(indices: Indices) -> Operand:
-            return operation(*[read(x, indices if x.shape else ()) for x in operands])
+            return operation(*[x.scalar or read(x, indices if x.shape else ()) for x in operands])
 
         return self.fusion.pending(aval.shape, self.dtype_of(aval), element, operands, cost)
 
@@ -363,8 +373,9 @@ class _Environment:
         self.uses = uses_of(jaxpr)
         self.values: dict[Any, Value] = {}
 
-    def read(self, atom: Any) -> Value:
-        return self.b.literal(atom) if type(atom) is Literal else self.values[atom]
+    def read_all(self, atoms: Sequence[Any]) -> list[Value]:
+        literal, values = self.b.literal, self.values
+        return [literal(a) if type(a) is Literal else values[a] for a in atoms]
 
     def bind(self, var: Any, value: Value, place: Place | None = None) -> None:
         """Let a variable have a value, which is to be stored at `place` once it is."""
@@ -374,7 +385,7 @@ class _Environment:
         value.is_shared = value.is_shared or count > 1
         self.values[var] = value
         self.b.hold(value)
-        if value.is_pending:
+        if value.element is not None:
             if place is not None:
                 self.b.fusion.destinations[value] = place
             if value.depth > _DEEPEST:

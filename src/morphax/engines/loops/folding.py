@@ -48,7 +48,7 @@ def folded(operation: str, operands: Sequence[Operand]) -> Const | None:
 
 def unchanged(operation: str, operands: Sequence[Operand]) -> Operand | None:
     """The operand that is the result, whatever it is; `None` if there is none."""
-    if operation not in _NEUTRAL or len(operands) != 2:
+    if operation not in NEUTRAL or len(operands) != 2:
         return None
     x, y = operands
     if type(y) is Const and _is_neutral(operation, y):
@@ -59,11 +59,11 @@ def unchanged(operation: str, operands: Sequence[Operand]) -> Operand | None:
 
 
 # A float that is added is −0, for −0 + 0 is 0.
-_NEUTRAL = {"add": -0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
+NEUTRAL = {"add": -0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
 
 
 def _is_neutral(operation: str, y: Const) -> bool:
-    value, neutral = y.value, _NEUTRAL[operation]
+    value, neutral = y.value, NEUTRAL[operation]
     # A product with 1 + 0i has 0 · ∞.
     if y.dtype.kind == "c" or value != neutral:
         return False

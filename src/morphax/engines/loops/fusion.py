@@ -290,7 +290,8 @@ class Fusion:
         assert trial is not None, "values are read in nests"
         if value.scalar is not None:
             return value.scalar
-        self._follow(value)
+        if value.view_of is not None:
+            self._follow(value)
         place = value.place or trial.demands.get(value)
         if place is not None:
             return self.writer.load_unchanged(place.buffer, place.at(indices), trial.base)
@@ -298,7 +299,7 @@ class Fusion:
         for known in trial.known:
             if key in known:
                 return known[key]
-        if self._is_demanded(value, indices):
+        if value.cost > _CHEAP and self._is_demanded(value, indices):
             # The rest of the trial is read from where it will lie.
             trial.index_of.pop(value, None)
             trial.stored.pop(value, None)
@@ -324,11 +325,9 @@ class Fusion:
         self.writer.store_at(level, place.buffer, place.at(indices), result)
 
     def _is_demanded(self, value: Value, indices: Indices) -> bool:
-        """Whether reading it here breaks a rule of fusion."""
+        """Whether reading it here, where it is not cheap, breaks a rule of fusion."""
         trial = self._trial
         assert trial is not None, "in a nest"
-        if value.cost <= _CHEAP:
-            return False
         if self._is_vector(value, indices):
             return True
         if value.is_shared:

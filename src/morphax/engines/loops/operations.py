@@ -8,6 +8,7 @@ float that the integer dtype does not hold) programs promise that it does not ha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import final
 
 import numpy as np
@@ -90,6 +91,7 @@ SIGNATURES: dict[str, Signature] = {
 """
 
 
+@cache
 def result_dtype(operation: str, operands: tuple[DType, ...]) -> DType | None:
     """The dtype of the result; `None` if the result says it itself (conversions).
 

@@ -34,114 +34,19 @@ import enum
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
 from .callees import Callee
-
-DType = np.dtype[Any]
-INDEX: DType = np.dtype(np.int64)
-BOOL: DType = np.dtype(np.bool_)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Name:
-    """A scalar that is assigned once.
-
-    Args:
-        number: tells names of one program apart.
-        dtype: of the scalar.
-        low, high: bounds of its values, for integers that may index; both inclusive.
-        ceiling: a closer upper bound, for counters of loops in triangles.
-    """
-
-    number: int
-    dtype: DType
-    low: int | None = None
-    high: int | None = None
-    ceiling: Index | None = None
-
-    def __repr__(self) -> str:
-        return f"t{self.number}"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Const:
-    """A number that is known; `value` is a NumPy scalar of its dtype."""
-
-    value: Any
-
-    @property
-    def dtype(self) -> DType:
-        dtype: DType = self.value.dtype
-        return dtype
-
-    @property
-    def key(self) -> tuple[type, bytes]:
-        """What tells constants apart: bits, for −0 is not 0."""
-        return type(self.value), self.value.tobytes()
-
-    def __repr__(self) -> str:
-        return f"{self.value!r}"
-
-
-Operand = Name | Const
-
-
-@final
-class Index(NamedTuple):
-    """The integer ``offset + Σ factor · name``; the factors are not 0, the names differ."""
-
-    terms: tuple[tuple[Name, int], ...] = ()
-    offset: int = 0
-
-    @staticmethod
-    def of(x: Name | int) -> Index:
-        return Index((), x) if isinstance(x, int) else Index(((x, 1),))
-
-    def plus(self, other: Index | int) -> Index:
-        if isinstance(other, int):
-            return Index(self.terms, self.offset + other) if other else self
-        if not other.terms:
-            return self.plus(other.offset)
-        factors = dict(self.terms)
-        for name, factor in other.terms:
-            factors[name] = factors.get(name, 0) + factor
-        ordered = sorted(
-            [(name, factor) for name, factor in factors.items() if factor],
-            key=lambda term: term[0].number,
-        )
-        return Index(tuple(ordered), self.offset + other.offset)
-
-    def times(self, factor: int) -> Index:
-        if not factor:
-            return Index()
-        return Index(tuple([(name, f * factor) for name, f in self.terms]), self.offset * factor)
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        """The least and the greatest value."""
-        return self._extreme(is_upper=False), self._extreme(is_upper=True)
-
-    def _extreme(self, *, is_upper: bool) -> int:
-        """One of the bounds: each name, from the innermost one, takes the value at its end."""
-        index = self
-        while index.terms:
-            name, factor = index.terms[-1]
-            end: Index | int | None = name.low
-            if (factor > 0) == is_upper:
-                end = name.high if name.ceiling is None else name.ceiling
-            assert end is not None, f"{name} indexes and has no bounds"
-            value = Index((), end) if isinstance(end, int) else end
-            index = Index(index.terms[:-1], index.offset).plus(value.times(factor))
-        return index.offset
-
-
-ORIGIN = Index()
-"""The index of the first element."""
+from .names import BOOL as BOOL
+from .names import INDEX as INDEX
+from .names import ORIGIN as ORIGIN
+from .names import Const as Const
+from .names import DType as DType
+from .names import Index as Index
+from .names import Name as Name
+from .names import Operand as Operand
 
 
 @final
@@ -191,14 +96,18 @@ class Buffer:
         return self.name
 
 
+# There are as many assignments as names; see `names`.
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class Assign:
     """``result = operation(operands)``; an index is assigned by the operation ``index``."""
 
-    result: Name
-    operation: str
-    operands: tuple[Operand | Index, ...]
+    __match_args__ = ("result", "operation", "operands")
+    __slots__ = ("operands", "operation", "result")
+
+    def __init__(self, result: Name, operation: str, operands: tuple[Operand | Index, ...]) -> None:
+        self.result = result
+        self.operation = operation
+        self.operands = operands
 
 
 @final

@@ -24,6 +24,7 @@ def loop_program(
     *,
     where: str = "loop program",
     has_vectors: bool = True,
+    is_live: bool = False,
 ) -> LoopProgram:
     """The loop program that computes a jaxpr.
 
@@ -35,11 +36,13 @@ def loop_program(
         where: who asks, for errors.
         has_vectors: whether expensive operations get loops of their own, to become vectors, and
             sums memory of their own, to become registers.
+        is_live: whether it is known that nothing in the program is dead.
 
     Raises:
         NotALoopProgram: an operation or a dtype has no form of loops.
     """
-    jaxpr, _ = eliminate_dead_code(without_references(jaxpr))
+    if not is_live:
+        jaxpr, _ = eliminate_dead_code(without_references(jaxpr))
     b = Builder(where, name, has_vectors=has_vectors)
     memory = b.writer
     given = [

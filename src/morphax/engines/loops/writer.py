@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from .folding import folded, unchanged
+from .folding import NEUTRAL, folded, unchanged
 from .operations import NoOperation, result_dtype
 from .program import (
     BOOL,
@@ -69,14 +69,16 @@ class Writer:
 
     def op(self, operation: str, *operands: Operand) -> Operand:
         """The result of an operation whose dtype follows from the operands."""
-        constant = folded(operation, operands)
-        if constant is not None:
-            return constant
+        if type(operands[0]) is Const:
+            constant = folded(operation, operands)
+            if constant is not None:
+                return constant
         dtype = result_dtype(operation, tuple([x.dtype for x in operands]))
         assert dtype is not None, f"{operation} needs a dtype"
-        same = unchanged(operation, operands)
-        if same is not None:
-            return same
+        if operation in NEUTRAL:
+            same = unchanged(operation, operands)
+            if same is not None:
+                return same
         return self._assigned(operation, operands, dtype)
 
     def convert(self, x: Operand, dtype: DType) -> Operand:
@@ -155,9 +157,12 @@ class Writer:
         bounds: tuple[int, int] | None = None,
     ) -> Name:
         key = (operation, dtype, *[x.key if type(x) is Const else x for x in operands])
-        level = self.blocks[-1].barrier
+        level, levels = self.blocks[-1].barrier, self._levels
         for x in operands:
-            if type(x) is not Const:
+            if type(x) is Name:
+                if levels[x] > level:
+                    level = levels[x]
+            elif type(x) is Index:
                 level = max(level, self.level_of(x))
         for block in self.blocks[level:]:
             known = block.known.get(key)

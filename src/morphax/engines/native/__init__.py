@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .cost_model import judged as judged
     from .engine import NATIVE as NATIVE
     from .executable import NativeExecutable as NativeExecutable
+    from .kept_code import first_machine_code_of as first_machine_code_of
     from .kept_code import machine_code_of as machine_code_of
     from .translation import forget as forget
     from .translation import translated as translated
@@ -23,7 +24,7 @@ _LATER = {
     ".cost_model": ("judged",),
     ".engine": ("NATIVE",),
     ".executable": ("NativeExecutable",),
-    ".kept_code": ("machine_code_of",),
+    ".kept_code": ("first_machine_code_of", "machine_code_of"),
     ".translation": ("forget", "translated"),
 }
 __getattr__, __dir__ = _on_demand(__name__, (), _LATER)

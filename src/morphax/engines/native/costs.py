@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, final
 
 from ..loops.memory import local_buffers
@@ -58,12 +59,16 @@ class _Count:
         """The work of a block, in a loop that is one of vectors or not."""
         total = Work(statements=len(body))
         for statement in body if vectors is not None else packed(body):
+            if type(statement) is Assign:
+                name, much = _counted_as(
+                    statement.operation, statement.result.dtype, vectors is not None
+                )
+                setattr(total, name, getattr(total, name) + much)
+                continue
             match statement:
                 case tuple():
                     # Calls of one function on several scalars are one on a vector.
                     total.wide_slow += len(statement)
-                case Assign(result, operation):
-                    _count(total, operation, result.dtype, vectors is not None)
                 case Load(_, buffer, index) | Store(buffer, index):
                     total.moved += buffer.dtype.itemsize
                     total.accesses += vectors is None or vectors.factor(index) not in (0, 1, -1)
@@ -111,23 +116,18 @@ class _Count:
         return work
 
 
-def _count(total: Work, operation: str, dtype: DType, is_wide: bool) -> None:
+@cache
+def _counted_as(operation: str, dtype: DType, is_wide: bool) -> tuple[str, int]:
+    """As which kind of work an operation counts, and how much of it."""
     if operation == "index":
-        return
+        return "operations", 0
     if is_library_function(operation) and not is_ours(operation, dtype):
         if operation == "erf" and dtype.itemsize == 4:
-            total.calls += 1
-        else:
-            total.library += _NANOSECONDS.get(operation, _USUAL_NANOSECONDS)
-    elif cost_of(operation) > 1:
-        if is_wide:
-            total.wide_slow += 1
-        else:
-            total.slow += 1
-    elif is_wide:
-        total.wide_operations += 1
-    else:
-        total.operations += 1
+            return "calls", 1
+        return "library", _NANOSECONDS.get(operation, _USUAL_NANOSECONDS)
+    if cost_of(operation) > 1:
+        return "wide_slow" if is_wide else "slow", 1
+    return "wide_operations" if is_wide else "operations", 1
 
 
 def _steps(extent: int | Index) -> int:

@@ -73,7 +73,9 @@ class NativeEngine(Engine):
             program = native.translated(jaxpr, options)
             native.forget(jaxpr)
         with reported(COMPILING, f"jit({options.name})"):
-            return native.NativeExecutable(program, native.machine_code_of(program.loops), places)
+            return native.NativeExecutable(
+                program, native.first_machine_code_of(program.loops), places
+            )
 
     def evaluate(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import repeat
+from math import inf
 from typing import Any, NoReturn, final
 
 import numpy as np
@@ -27,6 +28,7 @@ from ..engine import Plan
 from ..loops.callees import Callees, has_passed_callees
 from ..loops.program import Buffer, For, While, walk
 from .costs import work_of
+from .kept_code import improvement_of
 from .llvm_text import llvm_module
 from .machine_code import MachineCode
 from .machine_function import MachineFunction, pool
@@ -63,6 +65,8 @@ class NativeExecutable(Plan):
             While in kinds,
             Callees(loops.callees) if loops.callees else None,
         )
+        if code.worth_improving < inf:
+            self._function.improve_after(code.worth_improving, partial(improvement_of, loops))
         warn_of_unusable(program.name, [self.in_avals[i].str_short() for i in program.unusable])
 
     def run(self, operands: Sequence[Array], committed: bool) -> list[Array]:

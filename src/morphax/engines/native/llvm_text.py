@@ -36,7 +36,7 @@ COMPUTE = "compute"
 """The name of the function that computes."""
 
 EFFORT = "; effort "
-"""What the first line begins with; it ends with how much LLVM is to do, 0 or 1.
+"""What the first line begins with; it ends with how much LLVM is to do, 0 or 1, or first 0, then 1.
 
 At 0 code takes a third of the time to be made.  Where lines are run once, it is as fast as other
 code; in loops it takes up to twice as long.
@@ -46,6 +46,8 @@ code; in loops it takes up to twice as long.
 _MOST_RUNS = 64
 # Of longer programs the selection of instructions takes more than linear time, but at 0.
 _MOST_LINES = 6000
+# A run of so many lines, less than a millisecond, may be one of code that was made at 0.
+_SHORT_RUN = 1 << 20
 
 _ALIGNMENT = 64
 
@@ -103,9 +105,11 @@ def _module(program: LoopProgram) -> str:
     variables = [(pointers[x], x) for x in local]
     body = [*printer.variables.lines, *printer.lines]
     size = len(body) + sum(map(len, parts.texts))
-    effort = 0 if size > _MOST_LINES else _effort(len(body) + printer.elsewhere, printer.repeats)
+    efforts: tuple[int, ...] = (0,)
+    if size <= _MOST_LINES:
+        efforts = _efforts(len(body) + printer.elsewhere, printer.repeats)
     lines = [
-        f"{EFFORT}{effort}",
+        EFFORT + " ".join(map(str, efforts)),
         *[_constant(pointers[x], x) for x in program.constants],
         *parts.lines,
         *function_text(f"@{COMPUTE}", parameters, variables, body),
@@ -119,9 +123,16 @@ def _module(program: LoopProgram) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _effort(lines: int, repeats: int) -> int:
-    """How much LLVM is to do for a program of so many lines, and those that loops run again."""
-    return int(lines + repeats > _MOST_RUNS * lines)
+def efforts_of(text: str) -> tuple[int, ...]:
+    """How much LLVM is to do for a module: first, and later where it is run for long."""
+    return tuple(map(int, text[len(EFFORT) : text.index("\n")].split()))
+
+
+def _efforts(lines: int, repeats: int) -> tuple[int, ...]:
+    """The same for a program of so many lines, and those that loops run again."""
+    if lines + repeats <= _MOST_RUNS * lines:
+        return (0,)
+    return (0, 1) if lines + repeats <= _SHORT_RUN else (1,)
 
 
 def _parameter(name: str, buffer: Buffer, *, is_known: bool) -> str:

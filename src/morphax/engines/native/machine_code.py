@@ -10,18 +10,19 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, final
 
 from ..loops.program import LoopProgram
 from .linking import can_link, linked
-from .llvm_text import EFFORT, ENTRY, Scratch, llvm_module
+from .llvm_text import ENTRY, Scratch, efforts_of, llvm_module
 from .products import BLAS_NAMES, address_in_blas
 from .thread_steps import SHARE, address_of_sharing
 
 if TYPE_CHECKING:
     from llvmlite import binding
 
-_FORMAT: Final = "4"
+_FORMAT: Final = "5"
 """Raised when the same text is to become other code."""
 
 
@@ -36,22 +37,27 @@ class MachineCode:
         scratch_bytes: how much memory that is, from a multiple of 64 on; if 0, any pointer will do.
         object_code: what `load` makes the function of, on a machine with the same key.
         owner: keeps the code.
+        worth_improving: after so many seconds of runs it is made again, with more effort.
     """
 
     address: int
     scratch_bytes: int
     object_code: bytes
     owner: Any
+    worth_improving: float = inf
 
 
-def compile_loops(program: LoopProgram, text: str | None = None) -> MachineCode:
+def compile_loops(
+    program: LoopProgram, text: str | None = None, effort: int | None = None
+) -> MachineCode:
     """Machine code for this machine; of a program that `check` accepts.
 
     Args:
         program: what to compile.
         text: of its `llvm_module`, where that is known.
+        effort: how much LLVM is to do; by default as much as is worth it for what runs for long.
     """
-    return load(program, object_code(text or llvm_module(program)))
+    return load(program, object_code(text or llvm_module(program), effort))
 
 
 def load(program: LoopProgram, code: bytes) -> MachineCode:
@@ -73,15 +79,17 @@ def load(program: LoopProgram, code: bytes) -> MachineCode:
     return MachineCode(engine.get_function_address(ENTRY), size, code, engine)
 
 
-def key_of(program: LoopProgram, text: str | None = None) -> str:
-    """What object code depends on, as a digest; `text` as for `compile_loops`."""
+def key_of(program: LoopProgram, text: str | None = None, effort: int | None = None) -> str:
+    """What object code depends on, as a digest; `text` and `effort` as for `compile_loops`."""
     import llvmlite
 
-    parts = [text or llvm_module(program), *_host(), llvmlite.__version__, _FORMAT]
+    text = text or llvm_module(program)
+    effort = efforts_of(text)[-1] if effort is None else effort
+    parts = [text, str(effort), *_host(), llvmlite.__version__, _FORMAT]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def object_code(text: str) -> bytes:
+def object_code(text: str, effort: int | None = None) -> bytes:
     """A module, optimised, as an object file.
 
     What there is to find out about loops is in the text (`llvm_statements`), and expressions are
@@ -90,7 +98,7 @@ def object_code(text: str) -> bytes:
     """
     from llvmlite import binding
 
-    effort = int(text[len(EFFORT) : text.index("\n")])
+    effort = efforts_of(text)[-1] if effort is None else effort
     machine = _machine(2 if effort else 0)
     with (
         binding.create_context() as context,

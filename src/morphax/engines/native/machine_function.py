@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, Final, final
 
 import numpy as np
@@ -15,6 +16,9 @@ from ..loops.callees import Callees, Declared
 
 _LONG_SECONDS: Final = 1e-3
 _ALIGNMENT: Final = 64
+
+Improve = Callable[[], tuple[Any, int] | None]
+"""Makes code of a function: its owner, and its address."""
 
 _FUNCTION: Any = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)
 
@@ -50,9 +54,13 @@ class PythonFunction:
         self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(address)
         self._operands, self._results, self._entry = operands, results, entry
         self._last_seconds = 1.0 if has_loops else 0.0
+        self._make: Improve | None = None
+        self._worth = self._seconds_left = inf
 
     def __call__(self, operands: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         """The results for arrays of the declared dtypes and shapes."""
+        if self._seconds_left < 0:
+            self._improve()
         given = [np.require(x, requirements=["C", "A"]) for x in operands]
         sizes = [x.nbytes for x in given]
         if sizes != [np.dtype(d).itemsize * int(np.prod(s)) for d, s in self._operands]:
@@ -67,6 +75,7 @@ class PythonFunction:
             scratch.ctypes.data + -scratch.ctypes.data % _ALIGNMENT,
         )
         self._last_seconds = time.perf_counter() - start
+        self._seconds_left -= self._last_seconds
         if calls.failure is not None:
             raise calls.failure
         return results
@@ -74,6 +83,35 @@ class PythonFunction:
     def may_take_long(self) -> bool:
         """Whether Ctrl-C may have to wait for the next run."""
         return self._last_seconds > _LONG_SECONDS
+
+    def improve_after(self, seconds: float, make: Improve) -> None:
+        """Have better code of the same function made, once it is worth the time.
+
+        That is before the first run after runs have taken so many seconds in all.
+
+        Args:
+            seconds: how many.
+            make: gives the owner of the code and its address, or `None`.
+        """
+        self._make = make
+        self._worth = self._seconds_left = seconds
+
+    def _improve(self) -> None:
+        # Threads that come here meanwhile, and what Python does meanwhile, run the code there is.
+        self._seconds_left = inf
+        make, self._make = self._make, None
+        if make is None:
+            return
+        try:
+            found = make()
+        except BaseException:
+            # Somebody has interrupted it: a later run tries again.
+            self._make, self._seconds_left = make, self._worth
+            raise
+        if found is not None:
+            # What was run before stays as well: another thread may still run it.
+            self._owner = (self._owner, found[0])
+            self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(found[1])
 
 
 @final

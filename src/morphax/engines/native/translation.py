@@ -84,7 +84,8 @@ def _loops(live: Jaxpr, kept: Sequence[int], info: DebugInfo) -> LoopProgram:
     where = f"jit of {info.function}, compiled by the native engine"
     if float0 in [aval.dtype for aval in (*entry.in_avals, *entry.out_avals)]:
         raise NotALoopProgram(f"{where}: an operand or a result is of the dtype float0")
-    return with_shared_memory(loop_program(entry, "program", inputs, outputs, where=where))
+    program = loop_program(entry, "program", inputs, outputs, where=where, is_live=True)
+    return with_shared_memory(program)
 
 
 def _donations(

@@ -132,17 +132,16 @@ def _vectors_of(counters: Iterable[Name], body: Iterable[Statement]) -> frozense
     vectors = set(counters)
     for statement in body:
         if isinstance(statement, Assign):
-            uses = {
-                name
-                for x in statement.operands
-                for name in ([n for n, _ in x.terms] if type(x) is Index else [x])
-            }
+            uses = statement.operands
         elif isinstance(statement, Load):
-            uses = {name for name, _ in statement.index.terms}
+            uses = (statement.index,)
         else:
             continue
-        if not vectors.isdisjoint(uses):
-            vectors.add(statement.result)
+        for x in uses:
+            names = [name for name, _ in x.terms] if type(x) is Index else (x,)
+            if not vectors.isdisjoint(names):
+                vectors.add(statement.result)
+                break
     return frozenset(vectors)
 
 

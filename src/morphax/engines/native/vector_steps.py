@@ -64,30 +64,35 @@ class VectorSteps:
 
     def statement(self, statement: Statement) -> None:
         """An assignment, a load or a store."""
-        p = self.printer
         match statement:
-            case Assign(result) if result not in self.plan.vectors:
-                p.assign(statement)
-            case Assign(result, "index", (index,)):
-                assert isinstance(index, Index), "the value of an index"
-                self.texts[result] = self.indices(index)
-            case Assign(result, "pow", (base, exponent)) if base in self.logarithms:
-                of_base = self.repeated(self.logarithms[base], "double")
-                given = [self.operand(base), self.operand(exponent), of_base]
-                self.texts[result] = p.call("power_of_known", F32, given, self.width)
-            case Assign(result, operation, operands):
-                scalars = [x for x in operands if type(x) is not Index]
-                texts = self.taken(operation, [self.operand(x) for x in scalars], scalars)
-                self.texts[result] = p.operation(
-                    operation, result.dtype, scalars, texts, self.width
-                )
+            case Assign():
+                self.assign(statement)
             case Load(result, buffer, index):
                 if result in self.plan.vectors:
                     self.texts[result] = self.loaded(buffer, index)
                 else:
-                    p.load(statement)
+                    self.printer.load(statement)
             case Store(buffer, index, value):
                 self.put(buffer, index, self.operand(value))
+
+    def assign(self, statement: Assign) -> None:
+        p, result, operation = self.printer, statement.result, statement.operation
+        if result not in self.plan.vectors:
+            p.assign(statement)
+            return
+        if operation == "index":
+            (index,) = statement.operands
+            assert isinstance(index, Index), "the value of an index"
+            self.texts[result] = self.indices(index)
+            return
+        scalars = [x for x in statement.operands if type(x) is not Index]
+        texts = [self.operand(x) for x in scalars]
+        if operation == "pow" and scalars[0] in self.logarithms:
+            texts.append(self.repeated(self.logarithms[scalars[0]], "double"))
+            self.texts[result] = p.call("power_of_known", F32, texts, self.width)
+        else:
+            texts = self.taken(operation, texts, scalars)
+            self.texts[result] = p.operation(operation, result.dtype, scalars, texts, self.width)
 
     def taken(self, operation: str, texts: list[str], x: Sequence[Operand]) -> list[str]:
         """The operands of an operation as it takes them."""

@@ -71,9 +71,10 @@ def program(aval: Any, kind: str, lengths: tuple[int, ...]) -> Jaxpr:
 
 
 def _roots(n: int, powers: Any, dtype: Any) -> Any:
-    """exp(−2πi/n) to these powers, which are reduced first."""
-    angles = (-2 * np.pi / n) * (powers % n)
-    return np.exp(1j * angles).astype(dtype)
+    """exp(−2πi/n) to these powers; whole quarters of a turn are exact."""
+    quarters, rest = np.divmod(4 * (powers % n), n)
+    turns = np.array([1, -1j, -1, 1j])[quarters]
+    return (turns * np.exp(-0.5j * np.pi * rest / n)).astype(dtype)
 
 
 def _last_axis(x: Any) -> Any:

@@ -112,7 +112,7 @@ class Elementwise(Primitive):
                 b.refuse("complex numbers have no form of loops")
             operation = partial(self.scalar_of_complex, b.writer, **params)
             return b.elementwise(out, operation, *operands, cost=_OF_COMPLEX * cost)
-        if type(self).scalar is Elementwise.scalar and self.name not in loops.SIGNATURES:
+        if self.name not in loops.SIGNATURES and type(self).scalar is Elementwise.scalar:
             b.refuse("it has no form of loops")
         operation = partial(self.scalar, b.writer, **params)
         return b.elementwise(out, operation, *operands, cost=cost)

@@ -224,7 +224,7 @@ class _Splitter:
         elif any([x.dtype in PART_OF for x in operands]):
             self.same[result] = self.read(operation, operands)
         elif any([x in self.same for x in operands]):
-            self.write(replace(statement, operands=tuple(map(self.plain, operands))))
+            self.write(Assign(result, operation, tuple(map(self.plain, operands))))
         else:
             self.write(statement)
 

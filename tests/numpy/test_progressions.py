@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,16 @@ def test_the_last_of_evenly_spaced_numbers_is_the_end(dtype: str) -> None:
 
     for way in (last, jax.jit(last)):
         np.testing.assert_array_equal(way(ends), np.broadcast_to(ends, (28, 20)))
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
+@pytest.mark.parametrize("density", [False, True])
+def test_a_histogram_of_small_floats_counts_all_numbers(dtype: Any, density: bool) -> None:
+    x = jnp.linspace(0, 1, 10_000).astype(dtype)
+    found = jax.jit(lambda x: jnp.histogram(x, 2, (0, 1), density=density)[0])(x)
+    want = np.histogram(np.asarray(x, np.float64), 2, (0, 1), density=density)[0]
+    assert found.dtype == dtype
+    np.testing.assert_allclose(np.asarray(found, np.float64), want, rtol=1e-2)
 
 
 def test_a_histogram_counts_the_greatest_number_when_compiled() -> None:

@@ -61,9 +61,10 @@ def spacing(x: Any, /) -> Any:
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 for x₁ < 0, 1 for x₁ > 0, and x₂ for x₁ = 0."""
     x1, x2 = _real("heaviside", x1, x2)
-    step = where(lax.lt(x1, 0), lax.full_like(x1, 0), lax.full_like(x1, 1))
-    at_zero = lax.eq(x1, 0)
-    return settled(where(lax.ne(x1, x1), x1, where(at_zero, x2, step)))
+    # Numbers that are read are chosen among last: as a first choice they become a jump.
+    at_zero = where(lax.ne(x1, x1), x1, x2)
+    above = where(lax.gt(x1, 0), lax.full_like(x1, 1), at_zero)
+    return settled(where(lax.lt(x1, 0), lax.full_like(x1, 0), above))
 
 
 @replayed(1)

@@ -228,10 +228,14 @@ def histogram(
     edges = histogram_bin_edges(a, bins, range, weights)
     count = edges.aval.shape[0] - 1
     places = _bin_numbers(ravel(a), edges)
-    counts = At(lax.full((count + 1,), 0, dtype))[places].add(amount, mode="drop")[1:]
-    if density:
+    # Small floats would stop counting where 1 is less than a half of their last digit.
+    tally = dtypes.python_scalar_dtype(int) if weights is None else dtype
+    counts = At(lax.full((count + 1,), 0, tally))[places].add(amount, mode="drop")[1:]
+    if density and weights is None:
+        counts = true_divide(true_divide(counts, sum_(counts)), diff(edges))
+    elif density:
         counts = true_divide(counts, multiply(diff(edges), sum_(counts)))
-    return counts, edges
+    return convert(counts, dtype), edges
 
 
 def _bin_numbers(x: Any, edges: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import subprocess
 import sys
@@ -173,3 +174,10 @@ def test_no_foreign_functions(path: str) -> None:
         if inspect.isroutine(value) and not (value.__module__ or "").startswith("morphax")
     }
     assert foreign <= {"can_cast"}  # a question about dtypes, which NumPy answers as it is
+
+
+def test_names_taken_all_at_once_hide_no_type_of_python() -> None:
+    taken: dict[str, object] = {}
+    exec("from morphax.numpy import *", taken)
+    modules = {name for name, value in taken.items() if isinstance(value, ModuleType)}
+    assert not modules & set(dir(builtins))

@@ -15,7 +15,7 @@ from ..lax.elementwise.convert import convert
 from ..lax.shape.filling import size_value
 from ..util.messages import described, message
 from .axes import canonical_axes
-from .complex import is_complex
+from .complex_numbers import is_complex
 from .operands import as_array, check_mask, promoted_inexact
 from .reductions import Axis, sum
 from .selection import where as where_

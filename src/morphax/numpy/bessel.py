@@ -11,7 +11,7 @@ from ..control.custom.custom_jvp import custom_jvp
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.bessel import i1_over_x
 from ..util.messages import described, message
-from .complex import is_complex
+from .complex_numbers import is_complex
 from .operands import promoted_inexact
 
 

@@ -8,7 +8,7 @@ from .. import lax
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..util.messages import message
-from .complex import conjugate
+from .complex_numbers import conjugate
 from .operands import as_array, inexact_type
 
 _MODES = ("full", "same", "valid")

@@ -13,7 +13,7 @@ from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.elementwise.log_sum import log_sum
 from .arithmetic import chosen
-from .complex import is_complex
+from .complex_numbers import is_complex
 from .operands import promoted_inexact, refuse_out_and_where
 
 

@@ -12,7 +12,7 @@ from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..util.messages import message
-from .complex import is_complex
+from .complex_numbers import is_complex
 from .operands import as_array, promoted_inexact, settled
 from .predicates import isfinite, isneginf, isposinf, signbit
 from .selection import where

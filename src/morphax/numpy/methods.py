@@ -11,7 +11,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..util.messages import message
 from . import selection, shaping
-from .complex import is_complex
+from .complex_numbers import is_complex
 from .logic import equal
 from .operands import as_truth
 from .rounding import round as rounded

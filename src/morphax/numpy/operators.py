@@ -22,7 +22,7 @@ from ..util.messages import message
 from . import (
     arithmetic,
     averages,
-    complex,
+    complex_numbers,
     creation,
     cumulative,
     joining,
@@ -90,9 +90,9 @@ _PROPERTIES = {
     "T": methods.transposed,
     "at": At,
     "flat": methods.flat,
-    "imag": complex.imag,
+    "imag": complex_numbers.imag,
     "mT": methods.transposed_matrices,
-    "real": complex.real,
+    "real": complex_numbers.real,
 }
 _TRACER_PROPERTIES = {"itemsize": methods.itemsize, "nbytes": methods.nbytes}
 

@@ -19,7 +19,7 @@ from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import counted
 from ..util.messages import message
 from .at import AtIndex
-from .complex import conj, real
+from .complex_numbers import conj, real
 from .indexing import getitem
 from .insertion import trim_zeros
 from .joining import concatenate, roll

@@ -13,7 +13,7 @@ from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..util.messages import message
-from .complex import is_complex
+from .complex_numbers import is_complex
 from .creation import asarray
 from .operands import as_array, promoted, promoted_inexact
 

@@ -22,7 +22,7 @@ from ..lax.shape.resharding import split_as
 from ..util.messages import message
 from .arithmetic import true_divide
 from .axes import canonical_axes
-from .complex import is_complex
+from .complex_numbers import is_complex
 from .operands import as_array, check_no_out, inexact_type
 from .selection import take, take_along_axis, where
 from .shaping import broadcast_to, moveaxis, reshape

@@ -16,7 +16,7 @@ from ..lax.ground.axes import counted, integer, members
 from ..util.messages import message
 from .arithmetic import multiply, true_divide
 from .at import At
-from .complex import is_complex
+from .complex_numbers import is_complex
 from .creation import asarray
 from .differences import diff
 from .joining import concatenate, stack

@@ -13,7 +13,7 @@ from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...lax.elementwise.inverse_erfc import erfc_inv_p
-from ...numpy.complex import is_complex
+from ...numpy.complex_numbers import is_complex
 from ...numpy.half_precision import in_float32
 from ...util.messages import described, message
 from ._operands import operands, polynomial, real_operands, strong

@@ -71,7 +71,7 @@ _UNARY = {
     "invert": logic.bitwise_not,
 }
 _METHODS: dict[Any, tuple[str, ...]] = {
-    complex: ("conj", "conjugate"),
+    complex_numbers: ("conj", "conjugate"),
     creation: ("copy",),
     cumulative: ("cumprod", "cumsum"),
     joining: ("repeat",),

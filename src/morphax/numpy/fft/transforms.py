@@ -25,7 +25,7 @@ from ...lax.fourier.fft import fft as lax_fft
 from ...lax.ground.axes import integer, integer_tuple
 from ...util.messages import message
 from ..axes import canonical_axis
-from ..complex import conj
+from ..complex_numbers import conj
 from ..operands import as_array
 
 _FFT, _IFFT, _RFFT, _IRFFT = FftType

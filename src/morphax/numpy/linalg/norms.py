@@ -12,7 +12,7 @@ from ...engines.reference.replay import replayed
 from ...util.messages import message
 from ..arithmetic import power
 from ..axes import canonical_axes
-from ..complex import is_complex
+from ..complex_numbers import is_complex
 from ..operands import as_array, promoted_inexact
 from ..reductions import max as max_
 from ..reductions import min as min_

@@ -49,6 +49,8 @@ from .elementwise.bitwise import shift_right_arithmetic_p as shift_right_arithme
 from .elementwise.bitwise import shift_right_logical as shift_right_logical
 from .elementwise.bitwise import shift_right_logical_p as shift_right_logical_p
 from .elementwise.bitwise import xor_p as xor_p
+from .elementwise.clamping import clamp as clamp
+from .elementwise.clamping import clamp_p as clamp_p
 from .elementwise.comparison import eq as eq
 from .elementwise.comparison import eq_p as eq_p
 from .elementwise.comparison import eq_to_p as eq_to_p
@@ -140,8 +142,6 @@ from .elementwise.rounding import is_finite as is_finite
 from .elementwise.rounding import is_finite_p as is_finite_p
 from .elementwise.rounding import round as round
 from .elementwise.rounding import round_p as round_p
-from .elementwise.selection import clamp as clamp
-from .elementwise.selection import clamp_p as clamp_p
 from .elementwise.selection import max as max
 from .elementwise.selection import max_p as max_p
 from .elementwise.selection import min as min

@@ -11,8 +11,8 @@ from ... import dtypes, tree
 from ...config import current as current_config
 from ...core import DType, Jaxpr, Operand, aval_of, frames_hidden, is_concrete, stage_with_operands
 from ...core.varying import vma_of
+from ...lax.elementwise.clamping import clamp
 from ...lax.elementwise.convert import convert_element_type
-from ...lax.elementwise.selection import clamp
 from ...lax.ground.axes import members
 from ...transforms.flattening import (
     FlatFunction,

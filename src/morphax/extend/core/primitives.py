@@ -28,6 +28,7 @@ from ...lax.elementwise.bitwise import shift_left_p as shift_left_p
 from ...lax.elementwise.bitwise import shift_right_arithmetic_p as shift_right_arithmetic_p
 from ...lax.elementwise.bitwise import shift_right_logical_p as shift_right_logical_p
 from ...lax.elementwise.bitwise import xor_p as xor_p
+from ...lax.elementwise.clamping import clamp_p as clamp_p
 from ...lax.elementwise.comparison import eq_p as eq_p
 from ...lax.elementwise.comparison import eq_to_p as eq_to_p
 from ...lax.elementwise.comparison import ge_p as ge_p
@@ -77,7 +78,6 @@ from ...lax.elementwise.rounding import ceil_p as ceil_p
 from ...lax.elementwise.rounding import floor_p as floor_p
 from ...lax.elementwise.rounding import is_finite_p as is_finite_p
 from ...lax.elementwise.rounding import round_p as round_p
-from ...lax.elementwise.selection import clamp_p as clamp_p
 from ...lax.elementwise.selection import max_p as max_p
 from ...lax.elementwise.selection import min_p as min_p
 from ...lax.elementwise.selection import select_n_p as select_n_p

@@ -204,7 +204,9 @@ class Div(Elementwise):
     def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
         return loops.scalars.quotient(w, x, y)
 
-    def scalar_of_complex(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+    def scalar_of_complex(
+        self, w: loops.Writer, x: loops.Operand, y: loops.Operand
+    ) -> loops.Operand:
         return loops.scalars.quotient(w, x, y)
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Choosing between values: by an index, by size, by bounds.
+"""Choosing between values: by an index, by size.
 
 Of 0 and −0, `max` gives 0 and `min` −0; NaN wins in both.  Complex numbers are ordered by real
 part, then by imaginary part.  Where the primitives take scalars beside arrays, as all elementwise
@@ -34,8 +34,7 @@ from ..ground.kinds import BOOLEAN, INTEGER, NUMBER
 from ..ground.linear_structure import broadcast_to, zeros
 from ..ground.operands import standardize
 from .arithmetic import mul
-from .bitwise import bitwise_and
-from .comparison import eq, gt, lt
+from .comparison import eq
 from .complex import real_dtype
 
 
@@ -76,10 +75,10 @@ class SelectN(Elementwise):
     def abstract_eval(self, which: Any, *cases: Any) -> ShapedArray:
         (BOOLEAN | INTEGER).check(self.name, 0, which)
         if any(case.dtype != cases[0].dtype for case in cases):
-            raise TypeError(_refusal("lax.select_n", (which, *cases), "cases of one dtype"))
+            raise TypeError(refusal("lax.select_n", (which, *cases), "cases of one dtype"))
         if which.dtype == bool and len(cases) > 2:
             expected = "at most two cases, as `which` is boolean"
-            raise TypeError(_refusal("lax.select_n", (which, *cases), expected))
+            raise TypeError(refusal("lax.select_n", (which, *cases), expected))
         shape = elementwise_shape(self.name, (which, *cases))
         return like(*cases, shape=shape)
 
@@ -232,7 +231,9 @@ class Max(Extremum):
     of_integers = np.maximum
     stablehlo = "stablehlo.maximum"
 
-    def scalar_of_complex(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+    def scalar_of_complex(
+        self, w: loops.Writer, x: loops.Operand, y: loops.Operand
+    ) -> loops.Operand:
         return loops.complex_scalars.extreme(w, x, y, greater=True)
 
 
@@ -245,59 +246,14 @@ class Min(Extremum):
     of_integers = np.minimum
     stablehlo = "stablehlo.minimum"
 
-    def scalar_of_complex(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+    def scalar_of_complex(
+        self, w: loops.Writer, x: loops.Operand, y: loops.Operand
+    ) -> loops.Operand:
         return loops.complex_scalars.extreme(w, x, y, greater=False)
 
 
-@final
-class Clamp(Elementwise):
-    """min(max(low, x), high), element by element."""
-
-    name = "clamp"
-    accepts = NUMBER | BOOLEAN
-
-    def evaluate(self, low: Any, x: Any, high: Any) -> Any:
-        return min_p.evaluate(np.asarray(max_p.evaluate(low, x)), high)
-
-    def kernel(self, low: Any, x: Any, high: Any) -> Callable[..., Any] | None:
-        larger, smaller = max_p.kernel(low, x), min_p.kernel(x, high)
-        if larger is None or smaller is None:
-            return None
-        return lambda low, x, high: smaller(np.asarray(larger(low, x)), high)
-
-    def lower(self, b: Builder, out: Any, low: Value, x: Value, high: Value) -> Value:
-        low, x, high = expanded(b, out.shape, (low, x, high))
-        if out.dtype.kind not in "cb":
-            return b.elementwise("stablehlo.clamp", out, low, x, high)
-        raised = extremum(b, out, "stablehlo.maximum", low, x)
-        return extremum(b, out, "stablehlo.minimum", raised, high)
-
-    def scalar(
-        self, w: loops.Writer, low: loops.Operand, x: loops.Operand, high: loops.Operand
-    ) -> loops.Operand:
-        return min_p.scalar(w, max_p.scalar(w, low, x), high)
-
-    def scalar_of_complex(
-        self, w: loops.Writer, low: loops.Operand, x: loops.Operand, high: loops.Operand
-    ) -> loops.Operand:
-        return min_p.scalar_of_complex(w, max_p.scalar_of_complex(w, low, x), high)
-
-    def d_x(self, t: Any, low: Any, x: Any, high: Any, out: Any) -> Any:
-        return _where(bitwise_and(gt(low, x), lt(low, high)), t)
-
-    def d_y(self, t: Any, low: Any, x: Any, high: Any, out: Any) -> Any:
-        return _where(bitwise_and(gt(x, low), lt(x, high)), t)
-
-    def d_z(self, t: Any, low: Any, x: Any, high: Any, out: Any) -> Any:
-        return _where(gt(x, high), t)
-
-
-def _where(chosen: Any, t: Any) -> Any:
-    """The tangent `t` where `chosen`, elsewhere zero."""
-    return select_n_p.bind(chosen, scalar_like(0, t), t)
-
-
-def _refusal(where: str, avals: Iterable[Any], expected: str) -> str:
+def refusal(where: str, avals: Iterable[Any], expected: str) -> str:
+    """Why operands are not taken: the text of an error."""
     return message(
         where,
         given=", ".join(aval.str_short(short_dtypes=False) for aval in avals),
@@ -309,7 +265,6 @@ def _refusal(where: str, avals: Iterable[Any], expected: str) -> str:
 select_n_p = SelectN()
 max_p = Max()
 min_p = Min()
-clamp_p = Clamp()
 
 
 def select_n(which: Any, *cases: Any) -> Any:
@@ -333,13 +288,13 @@ def select_n(which: Any, *cases: Any) -> Any:
     """
     if not cases:
         expected = "at least one case"
-        raise ValueError(_refusal("lax.select_n, argument cases", (aval_of(which),), expected))
+        raise ValueError(refusal("lax.select_n, argument cases", (aval_of(which),), expected))
     operands = (which, *standardize(*cases))
     selector, *avals = map(aval_of, operands)
     shape = avals[0].shape
     if selector.shape not in ((), shape) or any(aval.shape != shape for aval in avals):
         expected = "cases of one shape, and `which` of the same or of rank 0"
-        raise TypeError(_refusal("lax.select_n", (selector, *avals), expected))
+        raise TypeError(refusal("lax.select_n", (selector, *avals), expected))
     return select_n_p.bind(*operands)
 
 
@@ -381,30 +336,3 @@ def min(x: Any, y: Any) -> Any:
     the mean of both.
     """
     return min_p.bind(*standardize(x, y))
-
-
-def clamp(min: Any, x: Any, max: Any) -> Any:
-    """`x` limited to the interval from `min` to `max`, element by element.
-
-    Args:
-        min: lower bound: scalar, or array of the shape of `x`.
-        x: array (...).
-        max: upper bound: scalar, or array of the shape of `x`; it wins where it is below `min`.
-
-    Returns:
-        Array (...) of the dtype that all three share; NaN where any of them is.
-
-    Raises:
-        TypeError: shapes or dtypes do not agree.
-
-    Example:
-        >>> import morphax as jax, morphax.numpy as jnp
-        >>> jax.lax.clamp(0, jnp.array([-1, 1, 5]), 3)
-        Array([0, 1, 3], dtype=int32)
-    """
-    min, x, max = operands = standardize(min, x, max)
-    shape = aval_of(x).shape
-    if any(aval_of(bound).shape not in ((), shape) for bound in (min, max)):
-        expected = "bounds of the shape of x, or of rank 0"
-        raise TypeError(_refusal("lax.clamp", map(aval_of, operands), expected))
-    return clamp_p.bind(*operands)

@@ -22,8 +22,8 @@ from ...core import Jaxpr, aval_of, stage_closed
 from ...util.memo import memoize
 from ..contraction.dot import dot_general
 from ..elementwise.arithmetic import mul
-from ..elementwise.complex import complex_dtype, conj, imag, real, real_dtype
 from ..elementwise.complex import complex as complex_number
+from ..elementwise.complex import complex_dtype, conj, imag, real, real_dtype
 from ..elementwise.convert import convert
 from ..shape.filling import full_like
 from ..shape.joining import concatenate

@@ -35,7 +35,6 @@ from .kinds import BOOLEAN, INTEGER, NUMBER, DtypeKind
 from .linear_structure import add_tangents, broadcast_in_dim_p, broadcast_to, moved_axis, reduce_sum
 from .narrow import COMPUTED_IN
 
-
 # So many operations on floats one on complex numbers is about.
 _OF_COMPLEX = 4
 

@@ -260,6 +260,93 @@ class NanIf final : public Step {
   Where flag_;
 };
 
+// The number of the first NaN among `count` numbers that lie `step` apart; `count` if there is none.
+// A complex number has two parts.
+template <typename T>
+std::size_t first_nan(const T* numbers, std::size_t count, std::size_t step, std::size_t parts) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const T* number = numbers + k * step * parts;
+    if (std::isnan(number[0]) || std::isnan(number[parts - 1])) return k;
+  }
+  return count;
+}
+
+// NaN from a row and a column on, of a matrix by columns.
+template <typename T>
+void fill_with_nan(T* numbers, std::size_t rows, std::size_t columns, std::size_t parts,
+                   std::size_t row, std::size_t column) {
+  for (std::size_t j = column; j < columns; ++j) {
+    std::fill(numbers + (j * rows + row) * parts, numbers + (j + 1) * rows * parts,
+              std::numeric_limits<T>::quiet_NaN());
+  }
+}
+
+// NaN for all that a pivot which is NaN has a part in: the library does not divide by such a one.
+template <typename T>
+class NanAfterPivot final : public Step {
+ public:
+  explicit NanAfterPivot(const nb::tuple& d)
+      : at_(d[1]), rows_(number(d[2])), columns_(number(d[3])), parts_(number(d[4])) {}
+
+  void run(const Places& at) const override {
+    T* numbers = at_.in<T>(at);
+    const std::size_t count = std::min(rows_, columns_);
+    const std::size_t k = first_nan(numbers, count, rows_ + 1, parts_);
+    if (k < count) fill_with_nan(numbers, rows_, columns_, parts_, k + 1, k);
+  }
+
+ private:
+  Where at_;
+  std::size_t rows_, columns_, parts_;
+};
+
+// NaN for all that a reflection whose scalar is NaN has a part in: the library leaves out the rows
+// where the vector is zero.
+template <typename T>
+class NanAfterReflection final : public Step {
+ public:
+  explicit NanAfterReflection(const nb::tuple& d)
+      : at_(d[1]),
+        rows_(number(d[2])),
+        columns_(number(d[3])),
+        parts_(number(d[4])),
+        scalars_(d[5]),
+        count_(number(d[6])) {}
+
+  void run(const Places& at) const override {
+    T* scalars = scalars_.in<T>(at);
+    const std::size_t k = first_nan(scalars, count_, 1, parts_);
+    if (k == count_) return;
+    fill_with_nan(at_.in<T>(at), rows_, columns_, parts_, k, k);
+    // A last reflection of one row is none: its scalar stays.
+    const std::size_t end = std::max(k + 1, std::min(count_, rows_ - 1));
+    std::fill(scalars + k * parts_, scalars + end * parts_, std::numeric_limits<T>::quiet_NaN());
+  }
+
+ private:
+  Where at_;
+  std::size_t rows_, columns_, parts_;
+  Where scalars_;
+  std::size_t count_;
+};
+
+// A failure where the diagonal of a square matrix has NaN in it.
+template <typename T>
+class FailIfNan final : public Step {
+ public:
+  explicit FailIfNan(const nb::tuple& d)
+      : at_(d[1]), size_(number(d[2])), parts_(number(d[3])), info_(d[4]) {}
+
+  void run(const Places& at) const override {
+    if (first_nan(at_.in<T>(at), size_, size_ + 1, parts_) < size_) *info_.in<std::int32_t>(at) = 1;
+  }
+
+ private:
+  Where at_;
+  std::size_t size_, parts_;
+  Where info_;
+};
+
 // Division by the largest of the numbers where it is extreme; the divisor, else 1.
 template <typename T>
 class InUnits final : public Step {
@@ -395,6 +482,9 @@ std::unique_ptr<Step> step_of(const nb::tuple& described) {
   if (name == "less one") return std::make_unique<LessOne>(described);
   if (name == "zero unless finite") return of_reals<ZeroUnlessFinite>(described);
   if (name == "nan if") return of_reals<NanIf>(described);
+  if (name == "nan after pivot") return of_reals<NanAfterPivot>(described);
+  if (name == "nan after reflection") return of_reals<NanAfterReflection>(described);
+  if (name == "fail if nan") return of_reals<FailIfNan>(described);
   if (name == "in units") return of_reals<InUnits>(described);
   if (name == "times") return of_reals<Times>(described);
   if (name == "conjugate") return of_reals<Conjugate>(described);

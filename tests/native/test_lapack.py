@@ -95,6 +95,48 @@ def test_a_stack_is_its_matrices(name: str, dtype: str, monkeypatch: pytest.Monk
                 np.testing.assert_allclose(mine, other, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("native", [pytest.param(True, marks=needs_native), False])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_what_a_nan_has_a_part_in_is_nan(
+    dtype: str, native: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library skips divisions by a NaN, and what it leaves looks like a result."""
+    if not native:
+        monkeypatch.setattr(matrix_stacks, "compiled", None)
+    for size in (1, 2, 3, 20):
+        a = np.random.default_rng(size).normal(size=(size, size))
+        a = (a @ a.T + size * np.eye(size)).astype(dtype)
+        for i, j in [(0, 0), (size - 1, 0), (size // 2, size // 2), (size - 1, size - 1)]:
+            x = np.stack([a, a, a])
+            x[1, i, j] = np.nan
+            with jax.enable_x64(True):
+                given = jax.numpy.asarray(x)
+                inverse, factor = jax.numpy.linalg.inv(given), linalg.cholesky(given)
+                solution = jax.numpy.linalg.solve(given, jax.numpy.ones_like(given))
+                _, r = linalg.qr(given)
+                lower = linalg.cholesky(given.mT, symmetrize_input=False)
+            assert np.isnan(np.asarray(inverse)[1]).any(axis=1).all()
+            assert np.isnan(np.asarray(solution)[1]).all()
+            assert np.isnan(np.asarray(factor)[1][np.tril_indices(size)]).all()
+            assert np.isnan(np.asarray(r)[1, -1, -1])
+            if i > j:  # the triangle that is not read
+                np.testing.assert_array_equal(lower[1], lower[0])
+            for found in (inverse, factor, solution, r):
+                assert np.isfinite(np.asarray(found)[::2]).all()
+
+
+@pytest.mark.parametrize("native", [pytest.param(True, marks=needs_native), False])
+def test_an_infinite_reflection_leaves_nothing_finite(
+    native: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not native:
+        monkeypatch.setattr(matrix_stacks, "compiled", None)
+    x = np.array([[np.inf, 1], [1, 2]], np.float32)
+    q, r = linalg.qr(jax.numpy.asarray(x))
+    np.testing.assert_array_equal(q, np.full((2, 2), np.nan))
+    np.testing.assert_array_equal(r, [[np.nan, np.nan], [0, np.nan]])
+
+
 @needs_native
 def test_many_matrices_are_shared_by_threads() -> None:
     x = np.random.default_rng(0).normal(size=(3000, 12, 12))

@@ -45,12 +45,15 @@ class Cholesky(MatrixOperation):
             return a
         # Of the transpose, which LAPACK sees, it factorises the upper triangle: A = (Uᴴ U)ᵀ = L Lᴴ.
         factor, failed = lapack("potrf", a.dtype)(a.T, lower=False, clean=True)
+        # The library sees no failure in a pivot that is NaN.
+        failed = failed or np.isnan(factor.diagonal()).any()
         return np.tril(np.full_like(a, np.nan)) if failed else factor.T
 
     def plan(self, plan: Plan, *operands: Memory, **_: Any) -> list[Memory]:
         factor, info = plan.copied(operands[0]), plan.info()
         size = factor.shape[0]
         plan.call("potrf", factor.dtype, "U", size, factor, size, info)
+        plan.fail_if_nan(factor, info)
         plan.nan_if(factor, info)
         plan.zero_above(factor)
         return [factor]

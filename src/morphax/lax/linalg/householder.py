@@ -44,6 +44,7 @@ class Geqrf(MatrixOperation):
         if not a.size:
             return [a, np.empty(0, a.dtype)]
         reflections, taus, _, _ = lapack("geqrf", a.dtype)(a, lwork=BLOCK * a.shape[1])
+        spread_nan(reflections, taus)
         return [reflections, taus]
 
     def plan(self, plan: Plan, *operands: Memory, **_: Any) -> list[Memory]:
@@ -53,6 +54,7 @@ class Geqrf(MatrixOperation):
         work = plan.memory(a.dtype, BLOCK * columns)
         found = (reflections, rows, taus, work, work.size, plan.info())
         plan.call("geqrf", a.dtype, rows, columns, *found)
+        plan.nan_after_reflection(reflections, columns, taus)
         return [plan.transposed(reflections), taus]
 
     def lower(self, b: Builder, outs: Any, *values: Value, **_: Any) -> list[Value]:
@@ -176,6 +178,14 @@ class Ormqr(MatrixOperation):
             transpose=str(transpose).lower(),
         )
         return found
+
+
+def spread_nan(reflections: Any, taus: Any) -> None:
+    """NaN in what a reflection whose scalar is NaN has a part in, of one matrix."""
+    # The library leaves out the rows where the vector is zero.
+    for k in np.flatnonzero(np.isnan(taus))[:1]:
+        reflections[k:, k:] = np.nan
+        taus[k : len(reflections) - 1] = np.nan  # a last reflection of one row is none
 
 
 def lower_geqrf(b: Builder, outs: Any, a: Value) -> list[Value]:

@@ -116,6 +116,12 @@ class Memory:
         return (self.number, self.before)
 
 
+def _parts(x: Memory) -> tuple[int, int]:
+    """How many real numbers make one number, and the bytes of each."""
+    width = np.finfo(x.dtype).dtype.itemsize
+    return x.dtype.itemsize // width, width
+
+
 @final
 class Plan:
     """What is done for each matrix of a stack: calls of Fortran, and copies between them.
@@ -228,6 +234,30 @@ class Plan:
         """NaN where `info` tells of a failure."""
         self._of_reals("nan if", x, info.place)
 
+    def nan_after_pivot(self, x: Memory) -> None:
+        """NaN in what a pivot that is NaN has a part in, of LU factors by columns."""
+        columns, rows = x.shape
+        parts, width = _parts(x)
+        self._steps.append(("nan after pivot", x.place, rows, columns, parts, width))
+
+    def nan_after_reflection(self, x: Memory, columns: int, taus: Memory) -> None:
+        """NaN in what a reflection whose scalar is NaN has a part in.
+
+        Args:
+            x: what geqrf gives, by columns.
+            columns: how many of them there are.
+            taus: the scalars.
+        """
+        parts, width = _parts(x)
+        sizes = (x.shape[1], columns, parts)
+        step = ("nan after reflection", x.place, *sizes, taus.place, taus.size, width)
+        self._steps.append(step)
+
+    def fail_if_nan(self, x: Memory, info: Memory) -> None:
+        """Let `info` tell of a failure where a square matrix has NaN on its diagonal."""
+        parts, width = _parts(x)
+        self._steps.append(("fail if nan", x.place, x.shape[0], parts, info.place, width))
+
     def in_units(self, x: Memory, limit: float) -> Memory:
         """Divide a matrix by its largest part if this is not between `limit` and its reciprocal.
 
@@ -268,9 +298,8 @@ class Plan:
 
     def _of_reals(self, step: str, x: Memory, *arguments: Any) -> None:
         """A step to which a complex number is two."""
-        width = np.finfo(x.dtype).dtype.itemsize
-        count = x.size * (x.dtype.itemsize // width)
-        self._steps.append((step, x.place, count, *arguments, width))
+        parts, width = _parts(x)
+        self._steps.append((step, x.place, x.size * parts, *arguments, width))
 
     def function(self, results: Sequence[Memory], *, single: bool) -> Callable[..., Any]:
         """The plan as a function of arrays.

@@ -58,6 +58,9 @@ class Lu(MatrixOperation):
         if not a.size:
             return [a, np.empty(0, INT32), np.arange(len(a), dtype=INT32)]
         factors, pivots, _ = lapack("getrf", a.dtype)(a)
+        first = np.flatnonzero(np.isnan(factors.diagonal()))[:1]
+        for k in first:  # the library does not divide by such a pivot
+            factors[k + 1 :, k:] = np.nan
         return [factors, pivots, permutations(pivots[None], len(a), 0)[0]]
 
     def plan(self, plan: Plan, *operands: Memory, **_: Any) -> list[Memory]:
@@ -65,6 +68,7 @@ class Lu(MatrixOperation):
         rows, columns = a.shape
         factors, pivots = plan.transposed(a), plan.memory(INT32, min(rows, columns))
         plan.call("getrf", a.dtype, rows, columns, factors, rows, pivots, plan.info())
+        plan.nan_after_pivot(factors)
         order = plan.order(pivots, rows, 1)
         plan.less_one(pivots)
         return [plan.transposed(factors), pivots, order]

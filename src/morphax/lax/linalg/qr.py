@@ -20,7 +20,7 @@ from ..elementwise.selection import select
 from ..ground.linear_structure import zeros
 from ..shape.filling import broadcasted_iota
 from .blocks import above, beside, block, columns_at
-from .householder import lower_geqrf, lower_product
+from .householder import lower_geqrf, lower_product, spread_nan
 from .lapack import BLOCK, Memory, Plan, lapack
 from .linear_systems import solved_with_factors
 from .lowered import INT32, identity, numbered, upper_triangle
@@ -70,6 +70,7 @@ class Qr(MatrixOperation):
             order = [places - np.int32(1)]
         else:
             reflections, taus, _, _ = lapack("geqrf", a.dtype)(a, **work)
+            spread_nan(reflections, taus)
         r = _upper_triangle(reflections[:inner])
         if inner > columns:  # reflections beyond those of the matrix are 1
             wide = np.zeros((rows, inner), a.dtype, order="F")
@@ -92,6 +93,7 @@ class Qr(MatrixOperation):
         taus, work = plan.memory(dtype, rank), plan.memory(dtype, BLOCK * max(inner, columns))
         found = (reflections, rows, taus, work, work.size, plan.info())
         plan.call("geqrf", dtype, rows, columns, *found)
+        plan.nan_after_reflection(reflections, columns, taus)
         r = plan.transposed(reflections, columns, inner)
         plan.zero_below(r)
         plan.call("orgqr", dtype, rows, inner, rank, *found)

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, NoReturn, final
 
 import numpy as np
 
-from ...core import Equation, Jaxpr, Literal, Primitive, ShapedArray
+from ...core import Equation, Jaxpr, Literal, ShapedArray
 from ...util.messages import message
-from ..xla.literals import host_constant, physical_dtype
+from ..xla.literals import host_constant
 from ..xla.mlir_rules import program_in_place_of
 from .callees import Callee
+from .forms import held_dtype, is_complex_aval, narrow_form, takes_complex
 from .fusion import Fusion
 from .narrow import HELD, TO_ROUND, held, is_narrow, rounded
-from .operations import PART_OF, SCALAR_DTYPES, NoOperation
+from .operations import NoOperation
 from .program import ORIGIN, Buffer, Const, DType, Index, Kind, Operand
 from .uses import uses_of
 from .values import Indices, Place, Shape, Value, View, are_row_major, row_major
@@ -95,7 +96,7 @@ class Builder:
             self.dtype_of(aval)
         places, is_rounded = self.places, False
         if any(map(is_narrow, (*self.operand_avals, *outs))):
-            form = _narrow_form(primitive)
+            form = narrow_form(primitive)
             if form == "refused":
                 self.refuse("float16 and bfloat16 have no form of loops")
             is_rounded = form == "rounded"
@@ -115,8 +116,8 @@ class Builder:
         rule = eqn.primitive.to_loops
         if rule is None:
             self.refuse("it has no form of loops")
-        is_complex = any([_is_complex(x) for x in (*self.operand_avals, *outs)])
-        if is_complex and not _takes_complex(eqn.primitive):
+        is_complex = any([is_complex_aval(x) for x in (*self.operand_avals, *outs)])
+        if is_complex and not takes_complex(eqn.primitive):
             self.refuse("complex numbers have no form of loops")
         try:
             if eqn.primitive.multiple_results:
@@ -179,7 +180,7 @@ class Builder:
             self.refuse(f"a value of type {type(aval).__name__} is no array of numbers")
         if (known := self._dtypes.get(aval)) is not None:
             return known
-        dtype = HELD if is_narrow(aval) else _held_dtype(aval.dtype)
+        dtype = HELD if is_narrow(aval) else held_dtype(aval.dtype)
         if dtype is None:
             self.refuse(
                 f"the dtype {aval.dtype} is none of bool, integers, floats of 16 to 64 bits and "
@@ -397,31 +398,3 @@ class _Environment:
     def close(self) -> None:
         for var in list(self.values):
             self.drop(var)
-
-
-def _narrow_form(primitive: Primitive) -> str:
-    """How it is done on narrow floats: see `Primitive.narrow_in_loops`."""
-    if primitive.narrow_in_loops is not None:
-        return primitive.narrow_in_loops
-    if primitive.moves or primitive.reads == "elsewhere":
-        return "kept"
-    return "rounded" if primitive.linear else "refused"
-
-
-def _takes_complex(primitive: Primitive) -> bool:
-    """Whether its rule is one for complex numbers too: it moves them, or says so."""
-    if primitive.complex_in_loops is not None:
-        return primitive.complex_in_loops
-    return _narrow_form(primitive) != "refused"
-
-
-def _is_complex(aval: Any) -> bool:
-    """Whether the elements are complex."""
-    return type(aval) is ShapedArray and aval.dtype in PART_OF
-
-
-@cache
-def _held_dtype(dtype: Any) -> DType | None:
-    """The dtype that holds elements, if loop programs have it."""
-    physical = physical_dtype(dtype)
-    return physical if physical in SCALAR_DTYPES or physical in PART_OF else None

@@ -44,10 +44,12 @@ def made(w: Writer, pair: Pair, dtype: DType) -> Operand:
 
 
 def like(w: Writer, x: Operand, value: float) -> Operand:
+    """A number of the dtype of x."""
     return w.number(value, x.dtype)
 
 
 def is_infinite(w: Writer, x: Operand) -> Operand:
+    """Whether x is ∞ or −∞."""
     return w.op("eq", w.op("fabs", x), like(w, x, math.inf))
 
 
@@ -78,6 +80,7 @@ def scaled(w: Writer, z: Operand, factor: Operand) -> Operand:
 
 
 def product(w: Writer, left: Pair, right: Pair) -> Pair:
+    """(a + i b) (c + i d), without care for infinities."""
     (a, b), (c, d) = left, right
     return (
         w.op("sub", w.op("mul", a, c), w.op("mul", b, d)),
@@ -114,6 +117,7 @@ def _size(w: Writer, pair: Pair, *, is_narrow: bool) -> Operand:
 
 
 def has_narrow_parts(z: Operand) -> bool:
+    """Whether float64 has room for squares of the parts."""
     return PART_OF[z.dtype] != WIDE
 
 
@@ -254,6 +258,7 @@ def logarithm_to_base_two(w: Writer, z: Operand) -> Operand:
 
 
 def log_of(w: Writer, pair: Pair, *, is_narrow: bool) -> Pair:
+    """The logarithm of a number by its parts."""
     x, y = pair
     larger, smaller = _extremes(w, x, y)
     one, half = like(w, x, 1.0), like(w, x, 0.5)
@@ -325,6 +330,7 @@ def inverse_root(w: Writer, z: Operand) -> Operand:
 
 
 def root_of(w: Writer, pair: Pair, *, is_narrow: bool) -> Pair:
+    """The square root of a number by its parts; its imaginary part has the sign of that."""
     x, y = pair
     zero, half, infinity = [like(w, x, value) for value in (0.0, 0.5, math.inf)]
     size = _size(w, pair, is_narrow=is_narrow)
@@ -356,4 +362,3 @@ def extreme(w: Writer, u: Operand, v: Operand, *, greater: bool) -> Operand:
     same = w.op("eq", a, c)
     first = w.op("or", w.all_of([same, by_imag]), w.all_of([w.op("not", same), by_real]))
     return w.select(first, u, v)
-

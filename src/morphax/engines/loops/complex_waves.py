@@ -18,9 +18,9 @@ from collections.abc import Callable
 from .complex_scalars import (
     Pair,
     above,
+    has_narrow_parts,
     has_part,
     is_infinite,
-    has_narrow_parts,
     like,
     log_of,
     made,

@@ -1,12 +1,12 @@
 """Complex numbers as their parts: what is printed has floats alone.
 
-While a program is written, names and buffers may be complex: values are moved, chosen and carried as
-any others are.  When it is complete, each complex name becomes two floats.  Temporaries and
+While a program is written, names and buffers may be complex: values are moved, chosen and carried
+as any others are.  When it is complete, each complex name becomes two floats.  Temporaries and
 constants become two buffers each, so that loops over them are loops of vectors; operands, results,
 and what Python is called with stay as others see them, with the parts side by side.
 
-The product is (a + i b) (c + i d) = a c − b d + i (a d + b c), as XLA and NumPy form it: there is no
-care for infinities.  Quotients and functions are written with parts from the start
+The product is (a + i b) (c + i d) = a c − b d + i (a d + b c), as XLA and NumPy form it: there is
+no care for infinities.  Quotients and functions are written with parts from the start
 (`complex_scalars`).
 """
 
@@ -61,15 +61,13 @@ def without_complex(program: LoopProgram) -> LoopProgram:
             program.temporaries,
         )
     ]
-    return LoopProgram(
-        program.name, inputs, outputs, constants, temporaries, body, program.callees
-    )
+    return LoopProgram(program.name, inputs, outputs, constants, temporaries, body, program.callees)
 
 
 @final
 class _Splitter:
     def __init__(self, program: LoopProgram) -> None:
-        known = [x.result.number for x in walk(program.body) if type(x) in (Assign, Load)]
+        known = [x.result.number for x in walk(program.body) if isinstance(x, (Assign, Load))]
         known += [x.counter.number for x in walk(program.body) if type(x) is For]
         self.numbers = count(max(known, default=0) + 1)
         self.called = {

@@ -129,9 +129,7 @@ class Fft(Primitive):
         rest = FftType.IFFT if fft_type is FftType.IFFT else FftType.FFT
         return _lower_axes_before(b, x, rest, others, len(last))
 
-    def program_in_place(
-        self, x: Any, *, fft_type: FftType, fft_lengths: Lengths
-    ) -> Jaxpr | None:
+    def program_in_place(self, x: Any, *, fft_type: FftType, fft_lengths: Lengths) -> Jaxpr | None:
         """Products with small matrices, if the lengths are small or have small factors."""
         if not x.is_static or not small_transforms.is_small(fft_lengths):
             return None

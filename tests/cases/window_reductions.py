@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from morphax.lax.elementwise import selection
+from morphax.lax.elementwise import clamping, selection
 from morphax.lax.elementwise.arithmetic import add, mul
 from morphax.lax.reduction.computed_reductions import reduce
 from morphax.lax.window.computed_windows import reduce_window
@@ -103,7 +103,7 @@ def _bounded(x: Any) -> Any:
     if x.aval.dtype.kind == "c":
         return x
     low, high = (np.array(bound).astype(x.aval.dtype)[()] for bound in (-_BOUND, _BOUND))
-    return selection.clamp(low, x, high)
+    return clamping.clamp(low, x, high)
 
 
 def _bounded_truth(x: Any) -> Any:

@@ -2,9 +2,9 @@
 //
 // What NumPy computes operation by operation, with an array for each result, is computed here block
 // by block, in registers of `kBlock` elements; who reads no more of a register leaves its memory to
-// others, so that most fit the nearest cache.  `morphax/engines/reference/fusion.py` finds chains in
-// programs.  The arrays that come in have the dtypes that it was told; only their layout is looked
-// at.
+// others, so that most fit the nearest cache.  `morphax/engines/reference/fusion.py` finds chains
+// in programs.  The arrays that come in have the dtypes that it was told; only their layout is
+// looked at.
 //
 // Numbers of bfloat16 are words of float32 in registers, rounded after each operation.
 #include "fused.h"
@@ -376,8 +376,7 @@ PyMethodDef chain_method = {
 Kind kind_of(int dtype) {
   if (dtype == NPY_UINT64) return Kind::kKey;
   if (dtype == NPY_BOOL) return Kind::kBoolean;
-  const nb::object descr =
-      checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(dtype)));
+  const nb::object descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(dtype)));
   const npy_intp size = PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(descr.ptr()));
   return size == sizeof(Wide) ? Kind::kWide : size == sizeof(Narrow) ? Kind::kNarrow : Kind::kWord;
 }
@@ -430,10 +429,9 @@ void find_numbers_that_stay(Chain& chain) {
   for (const Constant& constant : chain.constants) stays[constant.out] = true;
   std::vector<Step> left;
   for (const Step& step : chain.steps) {
-    const bool is_done_once =
-        step.loop != nullptr && !is_result(chain, step.out) &&
-        std::all_of(step.operands, step.operands + step.count,
-                    [&](std::size_t of) { return stays[of]; });
+    const bool is_done_once = step.loop != nullptr && !is_result(chain, step.out) &&
+                              std::all_of(step.operands, step.operands + step.count,
+                                          [&](std::size_t of) { return stays[of]; });
     stays[step.out] = is_done_once;
     (is_done_once ? chain.once : left).push_back(step);
   }
@@ -444,15 +442,14 @@ void find_numbers_that_stay(Chain& chain) {
 void join_products(Chain& chain) {
   for (std::size_t i = 0; i < chain.steps.size(); ++i) {
     Step& sum = chain.steps[i];
-    const auto product = std::find_if(
-        chain.steps.begin(), chain.steps.begin() + static_cast<std::ptrdiff_t>(i),
-        [&](const Step& step) { return step.out == sum.operands[0]; });
+    const auto product =
+        std::find_if(chain.steps.begin(), chain.steps.begin() + static_cast<std::ptrdiff_t>(i),
+                     [&](const Step& step) { return step.out == sum.operands[0]; });
     if (product == chain.steps.begin() + static_cast<std::ptrdiff_t>(i)) continue;
     const Loop joined =
         sum.rounds || product->rounds ? nullptr : product_with_sum(product->loop, sum.loop);
-    const auto readers = std::count_if(chain.steps.begin(), chain.steps.end(), [&](const Step& one) {
-      return reads(one, product->out);
-    });
+    const auto readers = std::count_if(chain.steps.begin(), chain.steps.end(),
+                                       [&](const Step& one) { return reads(one, product->out); });
     if (joined == nullptr || readers > 1 || sum.operands[1] == product->out ||
         is_result(chain, product->out))
       continue;

@@ -371,8 +371,8 @@ const Operation* find(std::string_view name) {
     if (operation.name == name) return &operation;
   }
   const auto [first, count] = wide_operations();
-  const auto* found = std::find_if(first, first + count,
-                                   [name](const Operation& one) { return one.name == name; });
+  const auto* found =
+      std::find_if(first, first + count, [name](const Operation& one) { return one.name == name; });
   return found == first + count ? nullptr : found;
 }
 

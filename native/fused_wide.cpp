@@ -86,9 +86,7 @@ void div_i64(std::size_t count, const void* a, const void* b, const void*, void*
   if (has_quick_quotients(count, xs, ys)) return quick_quotients(count, xs, ys, results);
   for (std::size_t i = 0; i < count; ++i) {
     const i64 x = xs[i], y = ys[i];
-    results[i] = y == 0    ? -1
-                 : y == -1 ? static_cast<i64>(u64{0} - static_cast<u64>(x))
-                           : x / y;
+    results[i] = y == 0 ? -1 : y == -1 ? static_cast<i64>(u64{0} - static_cast<u64>(x)) : x / y;
   }
 }
 
@@ -163,8 +161,7 @@ MORPHAX_UNARY(i64_of_i32, i32, i64, static_cast<i64>(x))
 MORPHAX_UNARY(i64_of_u32, u32, i64, static_cast<i64>(x))
 MORPHAX_UNARY(u32_of_u64, u64, u32, static_cast<u32>(x))
 
-#define MORPHAX_WIDE(NAME, OPERANDS, LOOP) \
-  { NAME, OPERANDS, LOOP, false, true }
+#define MORPHAX_WIDE(NAME, OPERANDS, LOOP) {NAME, OPERANDS, LOOP, false, true}
 
 constexpr Operation kOperations[] = {
     MORPHAX_WIDE("add_float64", 2, add_f64),

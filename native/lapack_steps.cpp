@@ -260,8 +260,8 @@ class NanIf final : public Step {
   Where flag_;
 };
 
-// The number of the first NaN among `count` numbers that lie `step` apart; `count` if there is none.
-// A complex number has two parts.
+// The number of the first NaN among `count` numbers that lie `step` apart; `count` if there is
+// none. A complex number has two parts.
 template <typename T>
 std::size_t first_nan(const T* numbers, std::size_t count, std::size_t step, std::size_t parts) {
   for (std::size_t k = 0; k < count; ++k) {

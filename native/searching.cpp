@@ -1,7 +1,7 @@
 // Places in sorted vectors, where values are to be inserted; the twin is NumPy's `searchsorted`.
 //
-// The range is halved as often as the length of the vector says, for a block of values at a time and
-// without a jump that a processor might guess wrongly: so steps do not wait for each other.
+// The range is halved as often as the length of the vector says, for a block of values at a time
+// and without a jump that a processor might guess wrongly: so steps do not wait for each other.
 #include "searching.h"
 
 #include <nanobind/ndarray.h>
@@ -27,7 +27,8 @@ template <bool kBehind, typename T>
 int is_before(T element, T value) {
   const int is_before = kBehind ? element <= value : element < value;
   if constexpr (std::numeric_limits<T>::has_quiet_NaN) {
-    return is_before | (static_cast<int>(value != value) & (kBehind | static_cast<int>(element == element)));
+    return is_before |
+           (static_cast<int>(value != value) & (kBehind | static_cast<int>(element == element)));
   }
   return is_before;
 }
@@ -46,8 +47,7 @@ void find(const T* sorted, std::int64_t size, const T* values, std::int64_t coun
       for (std::int64_t i = 0; i < block; ++i)
         at[i] += half * is_before<kBehind>(sorted[at[i] + half - 1], value[i]);
     }
-    for (std::int64_t i = 0; i < block; ++i)
-      at[i] += is_before<kBehind>(sorted[at[i]], value[i]);
+    for (std::int64_t i = 0; i < block; ++i) at[i] += is_before<kBehind>(sorted[at[i]], value[i]);
   }
 }
 

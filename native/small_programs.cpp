@@ -66,11 +66,11 @@ struct Step {
   std::size_t count = 0;              // of the elements of the result
   fused::Loop loop = nullptr;
   UfuncLoop numpys;
-  std::vector<Element> elements;     // that are taken
+  std::vector<Element> elements;           // that are taken
   std::shared_ptr<const Windows> windows;  // that are taken or replaced
-  Word identity = 0;                 // the bits of it
-  bool multiplies = false;           // in float64
-  std::size_t outer = 0, along = 0;  // sizes in front of, and along what is reduced
+  Word identity = 0;                       // the bits of it
+  bool multiplies = false;                 // in float64
+  std::size_t outer = 0, along = 0;        // sizes in front of, and along what is reduced
 };
 
 // A register: of an operand, a constant, a step, or part of another.

@@ -110,14 +110,19 @@ MORPHAX_INLINE double i1e_of(double x) {
   return std::copysign(size < 8 ? near : far, x);
 }
 
-// 1 − erf x: e^(−x²) times a polynomial of (x − 3) / (x + 3) on [0, 10.25], where it is less than the
-// least float32, with 12 digits; the coefficients are as those of `elementary.h`'s error function.
+// 1 − erf x: e^(−x²) times a polynomial of (x − 3) / (x + 3) on [0, 10.25], where it is less than
+// the least float32, with 12 digits; the coefficients are as those of `elementary.h`'s error
+// function.
 MORPHAX_INLINE double erfc_of(double x) {
   constexpr double kEnd = 10.25;
-  constexpr double kScaled[] = {8.354608936097608e-07, 1.361930431473923e-06, -7.870953990597986e-06, -1.2255074862782474e-05, 6.413722943971839e-05, 4.502850608497149e-05, -0.0005971103241318343, 0.0007077916264110219, 0.004269145793295031, -0.024392504105072967, 0.07166583645394256, -0.15011593626539713, 0.2456038017313251, -0.326233560046523, 0.17900115118132792};
+  constexpr double kScaled[] = {
+      8.354608936097608e-07, 1.361930431473923e-06, -7.870953990597986e-06, -1.2255074862782474e-05,
+      6.413722943971839e-05, 4.502850608497149e-05, -0.0005971103241318343, 0.0007077916264110219,
+      0.004269145793295031,  -0.024392504105072967, 0.07166583645394256,    -0.15011593626539713,
+      0.2456038017313251,    -0.326233560046523,    0.17900115118132792};
   const double size = std::abs(x), bounded = size > kEnd ? kEnd : size;
-  const double tail = exponential(-bounded * bounded) *
-                      polynomial(kScaled, (bounded - 3) / (bounded + 3));
+  const double tail =
+      exponential(-bounded * bounded) * polynomial(kScaled, (bounded - 3) / (bounded + 3));
   return x < 0 ? 2 - tail : tail;
 }
 

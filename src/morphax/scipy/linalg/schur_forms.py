@@ -7,7 +7,7 @@ before it by one triangular system, whose matrix is that of the columns so far, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ def solved_upper(t: Any, b: Any) -> Any:
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     """From the real Schur form to the complex one: A = Z T Zᴴ with T triangular.
 
-    A rotation for each block of size 2 makes it triangular.
+    A rotation for each block of size 2, from the last to the first, makes it triangular.
 
     Args:
         T: quasi-triangular matrices `(..., n, n)`, as of `schur`.
@@ -117,66 +117,49 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     return _triangularized(t, z)
 
 
-# Step by step, eager calls would cost many times what a compiled one does.
+# Block by block, eager calls would cost many times what a compiled one does.
 @partial(jit, inline=True)
 def _triangularized(t: Any, z: Any) -> tuple[Any, Any]:
-    """The complex Schur form of a real one.
-
-    Blocks of size 2 have no row in common, so that their rotations are made of T as it is, and
-    applied at once: G is they along its diagonal, G T Gᴴ a sum of neighbouring rows and columns.
-    """
+    """The complex Schur form of a real one."""
     kind = jnp.result_type(t, jnp.complex64)
-    t, z = of_one_stack(t, z)
-    if t.aval.shape[-1] < 2:
-        return t.astype(kind), z.astype(kind)
-    turn = _rotations(t)
-    conjugate = tuple([x.conj() for x in turn])
-    t = _rows_turned(_rows_turned(t, turn).mT, conjugate).mT
-    return jnp.triu(t), _rows_turned(z.mT, conjugate).mT
+    t, z = of_one_stack(t.astype(kind), z.astype(kind))
+    size = t.aval.shape[-1]
+    if size < 2:
+        return t, z
+
+    def step(turn: Any, both: tuple[Any, Any]) -> tuple[Any, Any]:
+        t, z = both
+        first = size - 2 - turn
+        rows = lax.dynamic_slice_in_dim(t, first, 2, axis=t.aval.ndim - 2)
+        turned = _rotation(lax.dynamic_slice_in_dim(rows, first, 2, axis=t.aval.ndim - 1))
+        t = lax.dynamic_update_slice_in_dim(t, turned @ rows, first, axis=t.aval.ndim - 2)
+        return tuple([_columns_turned(x, adjoint(turned), first) for x in (t, z)])
+
+    t, z = lax.fori_loop(0, size - 1, step, (t, z))
+    return jnp.triu(t), z
 
 
-def _rotations(t: Any) -> tuple[Any, Any, Any]:
-    """Of G, unitary, such that G T Gᴴ is upper triangular: its diagonal, that above, that below."""
-    above, same, below = [jnp.diagonal(t, i, axis1=-2, axis2=-1) for i in (1, 0, -1)]
-    a, d = same[..., :-1], same[..., 1:]
-    is_block = jnp.abs(below) > np.finfo(t.aval.dtype).eps * (jnp.abs(a) + jnp.abs(d))
+def _rotation(x: Any) -> Any:
+    """G, unitary, such that G X Gᴴ is upper triangular, for matrices X of size 2."""
+    a, b, c, d = [x[..., i, j] for i in (0, 1) for j in (0, 1)]
+    is_block = jnp.abs(c) > np.finfo(x.aval.dtype).eps * (jnp.abs(a) + jnp.abs(d))
     # Others are replaced before the root, so that no derivative of it is infinite.
-    pairs = ((a - d) / 2, 0), (above, -1), (below, 1)
-    half, b, c = [jnp.where(is_block, *pair) for pair in pairs]
-    distance = half + _root(half * half + b * c)  # Of an eigenvalue from d.
+    half, b, c = [jnp.where(is_block, *pair) for pair in (((a - d) / 2, 0), (b, -1), (c, 1))]
+    distance = half + jnp.sqrt(half * half + b * c)  # Of an eigenvalue from d.
     # (distance, c) is its eigenvector; where there is nothing to do it is (1, 0).
-    u, v = [_parts(jnp.where(is_block, *pair)) for pair in ((distance, 1), (c, 0))]
-    scale = lax.stop_gradient(reduce(jnp.maximum, map(jnp.abs, u + v)))
-    u, v = [[x / scale for x in parts] for parts in (u, v)]
-    length = jnp.sqrt(sum([x * x for x in u + v]))
-    u, v = [_of_parts([x / length for x in parts]) for parts in (u, v)]
-    ends = [[(0, 0)] * (u.aval.ndim - 1) + [end] for end in ((0, 1), (1, 0))]
-    first, second = [jnp.pad(is_block, end) for end in ends]
-    ones = jnp.where(first, jnp.pad(u.conj(), ends[0]), jnp.where(second, jnp.pad(u, ends[1]), 1))
-    return ones, jnp.pad(v.conj(), ends[0]), jnp.pad(-v, ends[1])
+    u, v = jnp.where(is_block, distance, 1), jnp.where(is_block, c, 0)
+    scale = lax.stop_gradient(jnp.maximum(jnp.abs(u), jnp.abs(v)))
+    u, v = u / scale, v / scale
+    length = jnp.sqrt((u * u.conj() + v * v.conj()).real)
+    u, v = u / length, v / length
+    rows = [jnp.stack(row, axis=-1) for row in ((u.conj(), v.conj()), (-v, u))]
+    return jnp.stack(rows, axis=-2)
 
 
-def _parts(x: Any) -> list[Any]:
-    """The real and any imaginary part, for which compilers take less time."""
-    return [x.real, x.imag] if x.aval.dtype.kind == "c" else [x]
-
-
-def _of_parts(parts: list[Any]) -> Any:
-    return lax.complex(*parts) if len(parts) == 2 else parts[0]
-
-
-def _root(x: Any) -> Any:
-    """The square root, complex; of a real number by a real one."""
-    if x.aval.dtype.kind == "c":
-        return jnp.sqrt(x)
-    root = jnp.sqrt(jnp.abs(x))
-    return lax.complex(jnp.where(x < 0, 0, root), jnp.where(x < 0, root, 0))
-
-
-def _rows_turned(x: Any, turn: tuple[Any, Any, Any]) -> Any:
-    """G X, of the three diagonals of G."""
-    same, after, before = [row[..., None] for row in turn]
-    return same * x + after * jnp.roll(x, -1, -2) + before * jnp.roll(x, 1, -2)
+def _columns_turned(x: Any, g: Any, first: Any) -> Any:
+    axis = x.aval.ndim - 1
+    turned = lax.dynamic_slice_in_dim(x, first, 2, axis=axis) @ g
+    return lax.dynamic_update_slice_in_dim(x, turned, first, axis=axis)
 
 
 def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:

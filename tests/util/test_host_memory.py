@@ -281,10 +281,14 @@ class TestPool:
                 with pytest.raises(TypeError):
                     pool.empty(wrong, object)
 
+        # What other threads of the process take may be counted in one round, a leak is in each.
+        growth = []
         churn(1000)
-        before = resident_bytes()
-        churn(100_000)
-        assert resident_bytes() - before < 2 << 20
+        for _ in range(3):
+            before = resident_bytes()
+            churn(30_000)
+            growth.append(resident_bytes() - before)
+        assert min(growth) < 600 << 10, growth
         assert pool.stats()["misses"] <= 4
 
     def test_an_idle_pool_gives_everything_back(self) -> None:

@@ -6,21 +6,25 @@ import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
 from morphax.util.local_page import serve_once
 
 
-def test_serve_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_serve_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "trace.json.gz"
     file.write_bytes(b"numbers")
-    server = threading.Thread(target=serve_once, args=(file, "https://viewer.test/#!/?url=", 0))
+    printed: SimpleQueue[str] = SimpleQueue()
+    # Pytest's capture loses what another thread prints while it is read.
+    monkeypatch.setattr("builtins.print", lambda text, flush: printed.put(text))
+    server = threading.Thread(
+        target=serve_once, args=(file, "https://viewer.test/#!/?url=", 0), daemon=True
+    )
     server.start()
-    link = ""
-    while not link:
-        link = capsys.readouterr().out
-    address = link.strip().partition("?url=")[2]
+    link = printed.get(timeout=60)
+    address = link.partition("?url=")[2]
     assert address.startswith("http://127.0.0.1:")
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(address.replace("trace", "other"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from morphax.engines.native import kept_code
 from morphax.engines.native.llvm_text import efforts_of, llvm_module
 from morphax.engines.native.machine_code import MachineCode, compile_loops
 from morphax.engines.native.machine_function import MachineFunction, PythonFunction
-from morphax.experimental.compilation_cache import compilation_cache
 from morphax.transforms.make_jaxpr import make_jaxpr
 from morphax.util import host_memory
 from tests.engines.c_library import checked_program
@@ -150,17 +149,6 @@ def efforts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(kept_code, "compile_loops", compile_)
     monkeypatch.setattr(kept_code, "_SECONDS_OF_A_CHARACTER", 0.0)
     return seen
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """A compile cache of its own."""
-    compilation_cache.reset_cache()
-    before = jax.config.jax_compilation_cache_dir
-    compilation_cache.set_cache_dir(tmp_path / "cache")
-    yield tmp_path / "cache"
-    compilation_cache.set_cache_dir(before)
-    compilation_cache.reset_cache()
 
 
 def jitted() -> Any:

@@ -29,7 +29,6 @@ from morphax.engines.native import kept_code, machine_code
 from morphax.engines.native.engine import NATIVE
 from morphax.engines.native.machine_function import MachineFunction, PythonFunction
 from morphax.experimental import serialize_executable
-from morphax.experimental.compilation_cache import compilation_cache
 from morphax.runtime.sharding import SingleDeviceSharding
 from morphax.util import host_memory
 from morphax.util.compiled import part
@@ -547,17 +546,6 @@ def test_the_twin_does_the_same() -> None:
             function([operands[0][:2], operands[1]])
     for mine, other in zip(*results, strict=True):
         np.testing.assert_array_equal(mine, other)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """A compile cache of its own."""
-    compilation_cache.reset_cache()
-    before = jax.config.jax_compilation_cache_dir
-    compilation_cache.set_cache_dir(tmp_path / "cache")
-    yield tmp_path / "cache"
-    compilation_cache.set_cache_dir(before)
-    compilation_cache.reset_cache()
 
 
 @pytest.fixture

@@ -212,5 +212,4 @@ def _along(weights: Any, a: Any, axis: Axis) -> Any:
                 fix="Name the axes of the weights by axis, in their order, or broadcast them.",
             )
         )
-    order = sorted(range(len(axes)), key=axes.__getitem__)
-    return lax.broadcast_in_dim(lax.transpose(weights, order), shape, sorted(axes))
+    return lax.broadcast_in_dim(weights, shape, axes)

@@ -24,9 +24,9 @@ import numpy as np
 
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
-from ..ground.families import Elementwise, compare
+from ..ground.families import Elementwise
 from ..ground.kinds import INEXACT
-from .complex_special_points import Parts, joined, parts_of
+from .complex_special_points import Questions, joined, parts_of
 
 LN_2 = math.log(2.0)
 
@@ -81,19 +81,18 @@ def _product(b: Builder, of_angle: str, angle: Value, of_height: str, height: Va
     found = _kept_zero(b, y, x, _kept_zero(b, x, y, found))
     if of_angle != "cos":
         return found
-    p = Parts(b, angle, height, found, found)
-    is_lost = p.both(p.is_not_finite(angle), p.is_infinite(height))
-    return p.where(is_lost, p.number(math.inf), found)
+    ask = Questions(b, found.aval)
+    is_lost = ask.both(ask.is_not_finite(angle), ask.is_infinite(height))
+    return ask.where(is_lost, ask.number(math.inf), found)
 
 
 def _kept_zero(b: Builder, x: Value, y: Value, found: Value) -> Value:
     """The product `found` of x and y, where x is 0 a zero of its sign."""
-    p = Parts(b, x, y, found, found)
-    flags = x.aval.update(dtype=np.dtype(bool))
-    is_lost = p.both(p.equals(x, 0), compare(b, flags, "NE", found, p.number(0)))
+    ask = Questions(b, found.aval)
+    is_lost = ask.both(ask.equals(x, 0), ask.differs(found, 0))
     opposite = b.elementwise("stablehlo.negate", x.aval, x)
-    signed = p.where(compare(b, flags, "LT", y, p.number(0)), opposite, x)
-    return p.where(is_lost, signed, found)
+    signed = ask.where(ask.is_negative(y), opposite, x)
+    return ask.where(is_lost, signed, found)
 
 
 def scaled(b: Builder, z: Value, factor: float) -> Value:

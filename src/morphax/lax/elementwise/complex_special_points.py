@@ -31,27 +31,24 @@ HALF_TURN = math.pi / 2
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """A place z = x + i y and the value found there, by parts, and what is asked of them."""
+class Questions:
+    """What is asked of real numbers, and chosen by the answer.
+
+    Args:
+        b: what writes.
+        aval: of the numbers.
+    """
 
     b: Builder
-    x: Value
-    y: Value
-    real: Value
-    imag: Value
-
-    @classmethod
-    def of(cls, b: Builder, z: Value, found: Value) -> Parts:
-        """Those of `z`, and of `found`, which may be real: then that is both parts."""
-        return cls(b, *parts_of(b, z), *parts_of(b, found))
+    aval: ShapedArray
 
     @property
     def _flags(self) -> ShapedArray:
-        return self.x.aval.update(dtype=np.dtype(bool))
+        return self.aval.update(dtype=np.dtype(bool))
 
     def number(self, value: float) -> Value:
-        """The real number everywhere."""
-        return self.b.full(value, self.x.aval)
+        """The number everywhere."""
+        return self.b.full(value, self.aval)
 
     def where(self, flag: Value, chosen: Value, other: Value) -> Value:
         """`chosen` where the flag is set, elsewhere the other."""
@@ -59,8 +56,7 @@ class Parts:
 
     def signed(self, size: float, part: Value) -> Value:
         """`size` with the sign of a part that is not 0; of NaN it is positive."""
-        is_below = compare(self.b, self._flags, "LT", part, self.number(0))
-        return self.where(is_below, self.number(-size), self.number(size))
+        return self.where(self.is_negative(part), self.number(-size), self.number(size))
 
     def copied(self, size: float, part: Value) -> Value:
         """`size` with the sign of a part, that of 0 too, which its reciprocal shows."""
@@ -70,6 +66,13 @@ class Parts:
     def equals(self, part: Value, value: float) -> Value:
         """Where a part is that number."""
         return compare(self.b, self._flags, "EQ", part, self.number(value))
+
+    def differs(self, part: Value, value: float) -> Value:
+        """Where a part is another number, or none."""
+        return compare(self.b, self._flags, "NE", part, self.number(value))
+
+    def is_negative(self, part: Value) -> Value:
+        return compare(self.b, self._flags, "LT", part, self.number(0))
 
     def is_nan(self, part: Value) -> Value:
         return compare(self.b, self._flags, "NE", part, part)
@@ -87,6 +90,22 @@ class Parts:
 
     def either(self, first: Value, second: Value) -> Value:
         return self.b.elementwise("stablehlo.or", self._flags, first, second)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts(Questions):
+    """A place z = x + i y and the value found there, by parts, and what is asked of them."""
+
+    x: Value
+    y: Value
+    real: Value
+    imag: Value
+
+    @classmethod
+    def of(cls, b: Builder, z: Value, found: Value) -> Parts:
+        """Those of `z`, and of `found`, which may be real: then that is both parts."""
+        x, y = parts_of(b, z)
+        return cls(b, x.aval, x, y, *parts_of(b, found))
 
 
 class SpecialPoints(Elementwise):

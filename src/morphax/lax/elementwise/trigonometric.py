@@ -127,7 +127,7 @@ class Atan(SpecialPoints):
     stablehlo = "chlo.atan"
 
     def special(self, p: Parts) -> tuple[Value, Value]:  # b + i a where atanh(y + i x) = a + i b
-        imag, real = special_atanh(Parts(p.b, p.y, p.x, p.imag, p.real))
+        imag, real = special_atanh(Parts(p.b, p.aval, p.y, p.x, p.imag, p.real))
         return real, imag
 
     def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:

@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "nan_spread.h"
 #include "row_orders.h"
 
 namespace morphax::lapack {
@@ -260,28 +261,7 @@ class NanIf final : public Step {
   Where flag_;
 };
 
-// The number of the first NaN among `count` numbers that lie `step` apart; `count` if there is
-// none. A complex number has two parts.
-template <typename T>
-std::size_t first_nan(const T* numbers, std::size_t count, std::size_t step, std::size_t parts) {
-  for (std::size_t k = 0; k < count; ++k) {
-    const T* number = numbers + k * step * parts;
-    if (std::isnan(number[0]) || std::isnan(number[parts - 1])) return k;
-  }
-  return count;
-}
-
-// NaN from a row and a column on, of a matrix by columns.
-template <typename T>
-void fill_with_nan(T* numbers, std::size_t rows, std::size_t columns, std::size_t parts,
-                   std::size_t row, std::size_t column) {
-  for (std::size_t j = column; j < columns; ++j) {
-    std::fill(numbers + (j * rows + row) * parts, numbers + (j + 1) * rows * parts,
-              std::numeric_limits<T>::quiet_NaN());
-  }
-}
-
-// NaN for all that a pivot which is NaN has a part in: the library does not divide by such a one.
+// NaN for all that a pivot which is NaN has a part in.
 template <typename T>
 class NanAfterPivot final : public Step {
  public:
@@ -289,10 +269,7 @@ class NanAfterPivot final : public Step {
       : at_(d[1]), rows_(number(d[2])), columns_(number(d[3])), parts_(number(d[4])) {}
 
   void run(const Places& at) const override {
-    T* numbers = at_.in<T>(at);
-    const std::size_t count = std::min(rows_, columns_);
-    const std::size_t k = first_nan(numbers, count, rows_ + 1, parts_);
-    if (k < count) fill_with_nan(numbers, rows_, columns_, parts_, k + 1, k);
+    nan_spread::after_pivot(at_.in<T>(at), rows_, columns_, parts_);
   }
 
  private:
@@ -300,8 +277,7 @@ class NanAfterPivot final : public Step {
   std::size_t rows_, columns_, parts_;
 };
 
-// NaN for all that a reflection whose scalar is NaN has a part in: the library leaves out the rows
-// where the vector is zero.
+// NaN for all that a reflection whose scalar is NaN has a part in.
 template <typename T>
 class NanAfterReflection final : public Step {
  public:
@@ -314,13 +290,8 @@ class NanAfterReflection final : public Step {
         count_(number(d[6])) {}
 
   void run(const Places& at) const override {
-    T* scalars = scalars_.in<T>(at);
-    const std::size_t k = first_nan(scalars, count_, 1, parts_);
-    if (k == count_) return;
-    fill_with_nan(at_.in<T>(at), rows_, columns_, parts_, k, k);
-    // A last reflection of one row is none: its scalar stays.
-    const std::size_t end = std::max(k + 1, std::min(count_, rows_ - 1));
-    std::fill(scalars + k * parts_, scalars + end * parts_, std::numeric_limits<T>::quiet_NaN());
+    nan_spread::after_reflection(at_.in<T>(at), rows_, columns_, parts_, scalars_.in<T>(at),
+                                 count_);
   }
 
  private:
@@ -338,7 +309,7 @@ class FailIfNan final : public Step {
       : at_(d[1]), size_(number(d[2])), parts_(number(d[3])), info_(d[4]) {}
 
   void run(const Places& at) const override {
-    if (first_nan(at_.in<T>(at), size_, size_ + 1, parts_) < size_) *info_.in<std::int32_t>(at) = 1;
+    if (nan_spread::has_failed(at_.in<T>(at), size_, parts_)) *info_.in<std::int32_t>(at) = 1;
   }
 
  private:

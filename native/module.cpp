@@ -18,6 +18,7 @@
 #include "lapack.h"
 #include "machine_functions.h"
 #include "many_numbers.h"
+#include "nan_spread.h"
 #include "philox.h"
 #include "products.h"
 #include "random.h"
@@ -39,7 +40,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 40;
+  module.attr("interface") = 41;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -89,6 +90,9 @@ NB_MODULE(_native, module) {
   morphax::draws::bind(random);
   nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
   morphax::replay::bind(replay);
+  nanobind::module_ nan_spread =
+      module.def_submodule("nan_spread", "NaN beside NaN in factorisations.");
+  morphax::nan_spread::bind(nan_spread);
   nanobind::module_ row_orders = module.def_submodule("row_orders", "Orders of rows.");
   morphax::row_orders::bind(row_orders);
   nanobind::module_ running = module.def_submodule("running", "Running sums and their like.");

@@ -10,6 +10,7 @@ from ..util.compiled import part
 DRAWS_TARGET: Final = "morphax_draw"
 EXTREMES_TARGET: Final = "morphax_extreme"
 INCOMPLETE_GAMMA_TARGET: Final = "morphax_incomplete_gamma"
+NAN_SPREAD_TARGET: Final = "morphax_nan_spread"
 PHILOX_TARGET: Final = "morphax_philox"
 ROW_ORDERS_TARGET: Final = "morphax_row_orders"
 RUNNING_TARGET: Final = "morphax_running"
@@ -18,6 +19,7 @@ TARGETS: Final = {
     DRAWS_TARGET: "random",
     EXTREMES_TARGET: "extremes",
     INCOMPLETE_GAMMA_TARGET: "incomplete_gamma",
+    NAN_SPREAD_TARGET: "nan_spread",
     PHILOX_TARGET: "philox",
     ROW_ORDERS_TARGET: "row_orders",
     RUNNING_TARGET: "running",

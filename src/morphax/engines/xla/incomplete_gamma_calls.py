@@ -22,7 +22,7 @@ _FUNCTIONS: Final = ("igamma", "igammac", "igamma_grad_a", "random_gamma_grad")
 
 def may_call_incomplete_gamma(b: Builder, name: str, aval: Any) -> bool:
     """Whether native code may compute the function of this name."""
-    is_possible = b.module.calls_kernels and b.module.num_devices == 1 and name in _FUNCTIONS
+    is_possible = b.module.may_call_kernels and name in _FUNCTIONS
     is_possible = is_possible and part("incomplete_gamma") is not None
     return is_possible and aval.is_static and aval.size > 0
 

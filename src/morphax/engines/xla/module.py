@@ -122,6 +122,11 @@ class Module:
             raise PlatformAsked
         return self.written_for
 
+    @property
+    def may_call_kernels(self) -> bool:
+        """Whether native code of ours may be called, which knows nothing of other devices."""
+        return self.calls_kernels and self.num_devices == 1
+
     @contextmanager
     def only_for(self, platform: str) -> Iterator[None]:
         """What is written within is for one platform."""

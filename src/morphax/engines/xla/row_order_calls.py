@@ -15,7 +15,7 @@ from .stablehlo import Builder, Value
 
 def may_call_row_orders(b: Builder, *avals: Any) -> bool:
     """Whether native code may find the orders; there must be exchanges."""
-    is_possible = b.module.calls_kernels and b.module.num_devices == 1
+    is_possible = b.module.may_call_kernels
     return is_possible and all([a.is_static for a in avals]) and part("row_orders") is not None
 
 

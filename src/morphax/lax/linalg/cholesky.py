@@ -14,6 +14,7 @@ from ...engines.xla.library_calls import call_lapack, letter, nan_where_failed, 
 from ...engines.xla.stablehlo import Builder, Value
 from ..elementwise.arithmetic import add, mul
 from ..ground.families import compare
+from . import nan_spread
 from .lapack import Memory, Plan, lapack
 from .matrix_stacks import MatrixOperation, Result, product, square, symmetrized
 from .triangular import triangle, triangular_solve_p
@@ -75,6 +76,8 @@ class Cholesky(MatrixOperation):
             aliases={0: 0},
             uplo=letter("U" if is_turned else "L"),
         )
+        # The library sees no failure in a pivot that is NaN.
+        factor, failed = nan_spread.of_cholesky(b, factor, failed)
         factor = transposed(b, factor) if is_turned else factor
         found = nan_where_failed(b, out, factor, failed)
         return _lower_triangle(b, found)

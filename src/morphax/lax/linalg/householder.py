@@ -17,6 +17,7 @@ from ...engines.xla.library_calls import call_lapack
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
+from . import nan_spread
 from .lapack import BLOCK, Memory, Plan, lapack
 from .matrix_stacks import MatrixOperation, Result
 
@@ -185,14 +186,15 @@ def spread_nan(reflections: Any, taus: Any) -> None:
     # The library leaves out the rows where the vector is zero.
     for k in np.flatnonzero(np.isnan(taus))[:1]:
         reflections[k:, k:] = np.nan
-        taus[k : len(reflections) - 1] = np.nan  # a last reflection of one row is none
+        taus[k:] = np.nan
 
 
 def lower_geqrf(b: Builder, outs: Any, a: Value) -> list[Value]:
     """The reflections of `a` and their scalars."""
     if not a.aval.size:
         return [b.full(0, out) for out in outs]
-    return call_lapack(b, "geqrf", outs, a, ranks=(2, 2, 1), aliases={0: 0})
+    found, taus = call_lapack(b, "geqrf", outs, a, ranks=(2, 2, 1), aliases={0: 0})
+    return nan_spread.of_reflections(b, found, taus)
 
 
 def lower_product(b: Builder, out: Any, reflections: Value, taus: Value) -> Value:

@@ -42,15 +42,15 @@ def numbered(b: Builder, out: Any, axis: int) -> Value:
 
 def upper_triangle(b: Builder, x: Value) -> Value:
     """The upper triangle of each matrix, with its diagonal; zero elsewhere."""
-    return b.op("stablehlo.select", x.aval, _where(b, x.aval, "LE"), x, b.full(0, x.aval))
+    return b.op("stablehlo.select", x.aval, where_numbers(b, x.aval, "LE"), x, b.full(0, x.aval))
 
 
 def identity(b: Builder, out: Any) -> Value:
     """Ones on the diagonal of each matrix, which need not be square."""
-    return b.convert(_where(b, out, "EQ"), out.dtype)
+    return b.convert(where_numbers(b, out, "EQ"), out.dtype)
 
 
-def _where(b: Builder, out: Any, direction: str) -> Value:
+def where_numbers(b: Builder, out: Any, direction: str) -> Value:
     """Where the number of the row compares so with that of the column."""
     rows, columns = [numbered(b, out.update(dtype=INT32), out.ndim - i) for i in (2, 1)]
     return compare(b, out.update(dtype=BOOL), direction, rows, columns)

@@ -19,6 +19,7 @@ from ..elementwise.arithmetic import add, sub
 from ..ground.axes import integer
 from ..ground.families import compare
 from ..ground.sums import reduce_with
+from . import nan_spread
 from .blocks import above, beside, block, rows_at
 from .lapack import Memory, Plan, lapack, permutations
 from .lowered import BOOL, INT32, counted_loop, numbered
@@ -87,6 +88,7 @@ class Lu(MatrixOperation):
         found, places, *_rest = call_lapack(
             b, "getrf", [factors, pivots, info], a, ranks=(2, 2, 1, 0), aliases={0: 0}
         )
+        found, places = nan_spread.of_lu(b, found, places)
         from_zero = b.op("stablehlo.subtract", pivots, places, b.full(1, pivots))
         return [
             found,

@@ -1,0 +1,64 @@
+// NaN for all that a NaN in a factorisation of a matrix has a part in.
+//
+// LAPACK leaves out rows where it would multiply by zero, and does not divide by a pivot that is
+// NaN, so that finite numbers are left which depend on one that is none.  Matrices lie by columns;
+// a complex number has two parts.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace morphax::nan_spread {
+
+// The number of the first NaN among `count` numbers that lie `step` apart; `count` if there is
+// none.
+template <typename T>
+std::size_t first_nan(const T* numbers, std::size_t count, std::size_t step, std::size_t parts) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const T* number = numbers + k * step * parts;
+    if (std::isnan(number[0]) || std::isnan(number[parts - 1])) return k;
+  }
+  return count;
+}
+
+// NaN from a row and a column on.
+template <typename T>
+void fill(T* numbers, std::size_t rows, std::size_t columns, std::size_t parts, std::size_t row,
+          std::size_t column) {
+  for (std::size_t j = column; j < columns; ++j) {
+    std::fill(numbers + (j * rows + row) * parts, numbers + (j + 1) * rows * parts,
+              std::numeric_limits<T>::quiet_NaN());
+  }
+}
+
+// Of LU factors.
+template <typename T>
+void after_pivot(T* numbers, std::size_t rows, std::size_t columns, std::size_t parts) {
+  const std::size_t count = std::min(rows, columns);
+  const std::size_t k = first_nan(numbers, count, rows + 1, parts);
+  if (k < count) fill(numbers, rows, columns, parts, k + 1, k);
+}
+
+// Of reflections and their `count` scalars.
+template <typename T>
+void after_reflection(T* numbers, std::size_t rows, std::size_t columns, std::size_t parts,
+                      T* scalars, std::size_t count) {
+  const std::size_t k = first_nan(scalars, count, 1, parts);
+  if (k == count) return;
+  fill(numbers, rows, columns, parts, k, k);
+  std::fill(scalars + k * parts, scalars + count * parts, std::numeric_limits<T>::quiet_NaN());
+}
+
+// Whether a Cholesky factor has NaN on its diagonal: a failure.
+template <typename T>
+bool has_failed(const T* numbers, std::size_t size, std::size_t parts) {
+  return first_nan(numbers, size, size + 1, parts) < size;
+}
+
+void bind(nanobind::module_& module);
+
+}  // namespace morphax::nan_spread

@@ -1,0 +1,79 @@
+"""NaN goes through compiled factorisations as through eager ones, by native code and without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax import lax
+from morphax.engines.xla import nan_spread_calls
+from morphax.runtime.native_calls import NAN_SPREAD_TARGET
+
+
+def of_hermitian(x: Any) -> Any:
+    size = x.shape[-1]
+    return lax.linalg.cholesky(x @ jnp.conj(jnp.swapaxes(x, -1, -2)) + 3 * jnp.eye(size))
+
+
+FACTORISATIONS: dict[str, Callable[[Any], Any]] = {
+    "lu": lax.linalg.lu,
+    "qr": lambda x: lax.linalg.qr(x, full_matrices=False),
+    "raw": lambda x: jnp.linalg.qr(x, mode="raw"),
+    "cholesky": of_hermitian,
+    "inv": jnp.linalg.inv,
+    "slogdet": jnp.linalg.slogdet,
+}
+SHAPES = [(1, 1), (3, 3), (7, 4), (4, 7), (40, 40), (2, 3, 5, 5), (3, 6, 2), (0, 3, 3)]
+
+
+def matrices(shape: tuple[int, ...], dtype: Any, seed: int) -> Any:
+    """Numbers, one of which is NaN, but in the first of a stack."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=shape)
+    x = (x + 1j * rng.normal(size=shape) if np.dtype(dtype).kind == "c" else x).astype(dtype)
+    if x.size:
+        x[tuple([n - 1 if n < 3 else int(rng.integers(n)) for n in shape])] = np.nan
+    return x
+
+
+@pytest.mark.parametrize("is_native", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("name", FACTORISATIONS)
+def test_nan_is_where_eager_factors_have_it(
+    name: str, dtype: Any, is_native: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_native:
+        monkeypatch.setattr(nan_spread_calls, "part", lambda name: None)
+    factorise = FACTORISATIONS[name]
+    for seed, shape in enumerate(SHAPES):
+        if shape[-1] != shape[-2] and name in ("cholesky", "inv", "slogdet"):
+            continue
+        x = matrices(shape, dtype, seed)
+        with jax.enable_x64(True):
+            expected = jax.tree.leaves(factorise(jnp.asarray(x)))
+            compiled = jax.jit(lambda x: factorise(x), compiler_options={"jax_cpu_engine": "xla"})
+            found = jax.tree.leaves(compiled(x))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(np.isnan(one), np.isnan(other), err_msg=str(shape))
+            is_number = ~np.isnan(other)
+            np.testing.assert_allclose(
+                np.asarray(one)[is_number], np.asarray(other)[is_number], rtol=1e-3, atol=1e-3
+            )
+        if x.size:
+            assert any(np.isnan(part).any() for part in found)
+
+
+@pytest.mark.skipif(nan_spread_calls.part("nan_spread") is None, reason="it is not compiled")
+def test_programs_that_stay_call_native_code() -> None:
+    x = np.eye(3, dtype=np.float32)
+    with jax.cpu_engine("xla"):
+        for factorise in (lax.linalg.lu, lax.linalg.qr, lax.linalg.cholesky):
+            lowered = jax.jit(lambda x, f=factorise: f(x)).lower(x)
+            assert NAN_SPREAD_TARGET in lowered.as_text()
+            exported = jax.export.export(jax.jit(factorise), platforms=["cpu"])(x)
+            assert NAN_SPREAD_TARGET not in exported.mlir_module()

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtypes, lax, tree
 from ..array import Array
-from ..core import aval_of, carries_aval, is_value
+from ..core import aval_of, carries_aval, current_trace, is_value, root_trace
 from ..core.values import computed
 from ..dtypes.numbers import checked_int, host_scalar
 from ..lax.elementwise.convert import convert
@@ -127,7 +127,21 @@ def _contents(object: Any, dtype: Any) -> Any:
 
 def _scalar(x: Any, dtype: Any) -> Any:
     """A Python scalar as an array, weakly typed if no dtype is asked for."""
-    return Array.from_host(x if dtype is None else host_scalar(_OBJECT, x, dtype))
+    return _known(x if dtype is None else host_scalar(_OBJECT, x, dtype))
+
+
+def _known(x: Any) -> Any:
+    """What is on the host as an array, or as a constant of the program that is being written.
+
+    There nobody may ask for the numbers, as in JAX: libraries find out so whether they are traced.
+    """
+    made, trace = Array.from_host(x), current_trace()
+    if trace is root_trace():
+        return made
+    if made.ndim:
+        return trace.constant(made)
+    # A scalar is written as a literal.
+    return trace.constant(x if type(x) in PYTHON_SCALARS else np.asarray(x)[()])
 
 
 def _from_numpy(x: np.ndarray[Any, Any], dtype: Any) -> Any:
@@ -143,7 +157,7 @@ def _from_numpy(x: np.ndarray[Any, Any], dtype: Any) -> Any:
     guard_transfer("host_to_device", x)
     target = dtypes.canonicalize(x.dtype) if dtype is None else dtype
     with np.errstate(all="ignore"):
-        return Array.from_host(np.asarray(x, target))
+        return _known(np.asarray(x, target))
 
 
 def _from_sequence(items: Sequence[Any], dtype: Any) -> Any:
@@ -181,7 +195,7 @@ def _from_host_sequence(items: Sequence[Any], kinds: Collection[Any], dtype: Any
         for x in tree.leaves(items):
             checked_int(_OBJECT, int(x), common)
     try:
-        return Array.from_host(np.array(items, common))
+        return _known(np.array(items, common))
     except (ValueError, TypeError, OverflowError):
         raise _unreadable(items, tree.leaves(items), common) from None
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
-from morphax import grad, jit, lax, make_jaxpr
+from morphax import enable_x64, grad, jit, lax, make_jaxpr
 from morphax.lax.reduction import reductions
 from tests.lax.engines import array, check_all_agree, check_engines_agree, complex_array
 
@@ -162,3 +163,21 @@ def test_parameters_are_printed_as_users_know_them() -> None:
     assert "reduce_max[axes=(0,)]" in str(make_jaxpr(lambda v: reductions.reduce_max(v, [0]))(x))
     text = str(make_jaxpr(lambda v: reductions.reduce_sum(v, [0]))(x))
     assert "reduce_sum[axes=(0,) out_sharding=None]" in text
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])
+def test_products_of_many_numbers(dtype: Any) -> None:
+    """They are multiplied beside each other, and axes of size 1 are kept or not as ever."""
+    rng = np.random.default_rng(3)
+    for shape in [(511,), (513,), (1, 1000), (1000, 1), (3, 1, 700), (700, 3), (2, 30, 40), (4, 0)]:
+        signs = rng.choice([-1, 1], size=shape)
+        x = np.exp(0.1 * rng.normal(size=shape)) * signs if np.dtype(dtype).kind == "f" else signs
+        x = x.astype(dtype)
+        for axes in itertools.chain.from_iterable(
+            itertools.combinations(range(len(shape)), count) for count in range(len(shape) + 1)
+        ):
+            with enable_x64(True):
+                found = lax.reduce_prod(x, axes)
+            expected = np.prod(x, axes, np.float64 if np.dtype(dtype).kind == "f" else dtype)
+            assert found.shape == expected.shape
+            np.testing.assert_allclose(found, expected, rtol=1e-4)

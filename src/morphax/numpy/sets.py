@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -254,13 +255,16 @@ def isin(
     count, shape = tested.aval.shape[0], element.aval.shape
     if count == 0:
         return lax.full(shape, invert)
-    if method == "compare_all" or (method == "auto" and (type(count) is not int or count <= _FEW)):
-        pairs = (*shape, count)
+    if type(count) is int and count <= _FEW and method in ("auto", "compare_all"):
+        # Without an array of all pairs.
+        found = reduce(lax.bitwise_or, [lax.eq(element, one) for one in lax.unstack(tested, 0)])
+    elif method == "compare_all" or (method == "auto" and type(count) is not int):
+        pairs = (count, *shape)
         equal = lax.eq(
-            lax.broadcast_in_dim(element, pairs, tuple(range(len(shape)))),
-            lax.broadcast_in_dim(tested, pairs, (len(shape),)),
+            lax.broadcast_in_dim(element, pairs, tuple(range(1, len(pairs)))),
+            lax.broadcast_in_dim(tested, pairs, (0,)),
         )
-        found = lax.reduce_or(equal, (len(shape),))
+        found = lax.reduce_or(equal, (0,))
     else:
         ordered = lax_sort(tested, 0)
         places = searchsorted(ordered, element)

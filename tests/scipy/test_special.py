@@ -209,6 +209,30 @@ def test_entropies_of_what_is_undefined_and_far_out() -> None:
         np.testing.assert_allclose([second(1e30, 1.0), second(1e-30, 1.0)], [1e-30, 1e30], 1e-6)
 
 
+@pytest.mark.parametrize("engine", ["native", "xla"])
+@pytest.mark.parametrize(("dtype", "last"), [("float32", 13), ("float64", 22)])
+def test_factorials_of_whole_numbers_are_exact(engine: str, dtype: str, last: int) -> None:
+    with jax.enable_x64(True):
+        x = np.arange(last + 1).astype(dtype)
+        compiled = jax.jit(special.factorial, compiler_options={"jax_cpu_engine": engine})
+        for run in (special.factorial, compiled):
+            assert np.asarray(run(x)).tolist() == [math.factorial(n) for n in range(last + 1)]
+
+
+@pytest.mark.parametrize("engine", ["native", "xla"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gamma_has_all_its_digits(engine: str, dtype: str) -> None:
+    """At each of these log Γ is large, or what follows from it is next to a pole."""
+    with jax.enable_x64(True):
+        whole = np.array([24.0, 27, 34, -30, -20, -1, 0, 3])
+        x = np.concatenate([whole + 0.4, whole + 2.0**-9, whole - 2.0**-9]).astype(dtype)
+        compiled = jax.jit(special.gamma, compiler_options={"jax_cpu_engine": engine})
+        expected = reference.gamma(x.astype(np.float64))
+        np.testing.assert_allclose(compiled(x), expected, 6 * np.finfo(dtype).eps)
+        ends = np.array([0, -0.0, np.inf, -np.inf, np.nan, -2, -300, 172, -190.5, 1e-30], dtype)
+        assert str(np.asarray(compiled(ends))) == str(np.asarray(special.gamma(ends)))
+
+
 def test_exact_factorials_are_refused() -> None:
     with pytest.raises(ValueError, match="argument exact"):
         special.factorial(3, exact=True)

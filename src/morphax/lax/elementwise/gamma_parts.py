@@ -101,6 +101,14 @@ def polynomial(coefficients: Sequence[float], x: Any) -> Any:
     return value
 
 
+def sine_of_half_turns(m: Notation, x: Any) -> Any:
+    """sin πx, with all its digits next to whole x, too."""
+    whole = m.floor(x + 0.5)
+    is_odd = whole - 2.0 * m.floor(0.5 * whole) != 0.0
+    sine = m.sin(math.pi * (x - whole))
+    return m.where(is_odd, -sine, sine)
+
+
 def log1p_minus(m: Notation, x: Any, following: Any) -> Any:
     """log(1 + x) − x, given 1 + x with all its digits.
 

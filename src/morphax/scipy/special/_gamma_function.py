@@ -18,7 +18,7 @@ from typing import Any, final
 import numpy as np
 
 from ... import lax
-from ...lax.elementwise.gamma_parts import STIRLING, polynomial
+from ...lax.elementwise.gamma_parts import STIRLING, polynomial, sine_of_half_turns
 from ...lax.ground.formulas import ByFormula, Notation
 
 # From here on the factorials have more digits than float64, and Stirling's series is exact.
@@ -59,12 +59,7 @@ def _gamma(m: Notation, x: Any) -> Any:
     front = m.where(is_large, m.where(root < math.inf, front, math.inf), middle)
     root = m.where(is_large, root, 1.0)
     right = m.where(is_below_one, near / y, front * root)
-    # sin πy, from the next whole number on, with the sign of its parity.
-    whole = m.floor(y + 0.5)
-    is_odd = whole - 2.0 * m.floor(0.5 * whole) != 0.0
-    sine = m.sin(math.pi * (y - whole))
-    sine = m.where(is_odd, sine, -sine)
-    left = math.pi / (sine * m.where(is_below_one, near, y * front)) / root
+    left = -math.pi / (sine_of_half_turns(m, y) * m.where(is_below_one, near, y * front)) / root
     value = m.where(x < 0.0, left, right)
     value = m.where((x < 0.0) & (y == m.floor(y)), math.nan, value)
     return m.where(x == 0.0, 1.0 / x, value)

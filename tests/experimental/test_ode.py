@@ -86,6 +86,45 @@ def test_second_derivative_batches_and_integers() -> None:
     assert np.allclose(with_integer(1.0), np.exp(-4.0), rtol=1e-5)
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit, jax.vmap])
+def test_second_derivatives_of_what_decays_fast(wrap: Any) -> None:
+    """dy/dt = −20 (y² − a²): on the way back errors grow by e⁴⁰ᵃ."""
+    times = np.array([0, 0.02, 0.1, 1.0])
+
+    def solved(y: Any, a: Any) -> Any:
+        return odeint(lambda y, t, a: -20 * (y * y - a * a), y, times, a)[1:].sum()
+
+    def exact(y: float, a: float) -> float:
+        return float((a * np.tanh(20 * a * times[1:] + np.arctanh(y / a))).sum())
+
+    h = 1e-3
+    corners = [exact(0.6 + i * h, 1.3 + j * h) * i * j for i in (-1, 1) for j in (-1, 1)]
+    mixed = sum(corners) / (4 * h * h)
+    of_a = (exact(0.6, 1.3 + h) - 2 * exact(0.6, 1.3) + exact(0.6, 1.3 - h)) / h**2
+    with jax.enable_x64(True):
+        point = [np.array([x]) if wrap is jax.vmap else x for x in (0.6, 1.3)]
+        found = [wrap(jax.grad(jax.grad(solved, i), 1))(*point) for i in (0, 1)]
+    np.testing.assert_allclose(np.ravel(found), [mixed, of_a], rtol=1e-4)
+
+
+def test_third_derivatives_and_fields_with_rules_of_their_own() -> None:
+    @jax.custom_vjp
+    def cube(y: Any) -> Any:
+        return y**3
+
+    cube.defvjp(lambda y: (y**3, y), lambda y, ct: (3 * y**2 * ct,))
+
+    def at_one(y: Any) -> Any:
+        return odeint(lambda y, t, n: -n * cube(y), y, np.array([0, 1.0]), 2)[-1]
+
+    derivative = at_one
+    with jax.enable_x64(True):
+        # Of y = (1/y₀² + 4)^(−½).
+        for value in (0.353553390593, 0.353553390593, -1.06066017178, 3.18198051534):
+            np.testing.assert_allclose(derivative(0.5), value, rtol=1e-6)
+            derivative = jax.grad(derivative)
+
+
 def test_gradient_of_a_tree() -> None:
     def f(params: Any) -> Any:
         return odeint(

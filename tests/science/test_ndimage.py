@@ -262,3 +262,22 @@ def test_half_steps_beyond_the_edges(mode: str, length: int) -> None:
     for step in np.arange(-15, 15.5, 0.5):
         given = ndimage.shift(image, step, order=0, mode=mode)
         np.testing.assert_array_equal(given, scipy.ndimage.shift(image, step, order=0, mode=mode))
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("dtype", ["uint8", "int32"])
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("gaussian_filter", 1.3),
+        ("gaussian_filter1d", 2.0),
+        ("uniform_filter", 3),
+        ("correlate1d", np.array([0.1, 0.7, 0.2])),
+    ],
+)
+def test_whole_numbers_are_not_cut_off(wide: bool, dtype: str, name: str, argument: Any) -> None:
+    image = np.full((7, 8), 24, dtype)
+    with jax.enable_x64(wide):
+        found = getattr(ndimage, name)(image, argument)
+    expected = getattr(scipy.ndimage, name)(image, argument)
+    np.testing.assert_array_equal(found, expected)

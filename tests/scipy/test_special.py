@@ -187,6 +187,32 @@ def test_slopes_far_out_in_float32() -> None:
     np.testing.assert_allclose(cosine(np.float32([100, 1001, 1e10])), [1, 0, 1], 1e-6, 1e-6)
 
 
+# Function, operands, and its derivative by the first, which mpmath computed with 60 digits.
+NEARLY_CANCELLING = (
+    ("beta", (1.0, 1e-30), -1.6449340668482264),
+    ("betaln", (1.0, 1e-30), -1.6449340668482264e-30),
+    ("beta", (3.0, 2.0**-20), -0.39493342840407436),
+    ("poch", (1e6, 2.0), 2000001.0),
+    ("poch", (30.0, 2.0**-10), 3.320967828358965e-05),
+    ("poch", (-2.5, 2.0**-10), 0.009325732774150948),
+    ("comb", (1e6, 2.0), 999999.5),
+    ("betaln", (1e30, 1e28), -0.009950330853168082),
+)
+
+
+@pytest.mark.parametrize(("name", "point", "expected"), NEARLY_CANCELLING)
+@pytest.mark.parametrize("engine", [None, "native", "xla"])
+def test_derivatives_that_are_differences_of_digammas(
+    name: str, point: tuple[float, ...], expected: float, engine: str | None
+) -> None:
+    slope = jax.grad(getattr(special, name))
+    run = slope if engine is None else jax.jit(slope, compiler_options={"jax_cpu_engine": engine})
+    for dtype, rtol in (("float32", 2e-6), ("float64", 1e-13)):
+        with jax.enable_x64(True):
+            found = run(*np.array(point, dtype))
+        np.testing.assert_allclose(found, expected, rtol)
+
+
 def test_rising_factorials_at_infinity() -> None:
     inf, nan = np.inf, np.nan
     z = np.array([inf, inf, -inf, -inf, -inf, -inf, 0.0, -3.0, 2.5, inf])
@@ -207,6 +233,30 @@ def test_entropies_of_what_is_undefined_and_far_out() -> None:
     for function in (special.rel_entr, special.kl_div):
         second = jax.grad(jax.grad(function))
         np.testing.assert_allclose([second(1e30, 1.0), second(1e-30, 1.0)], [1e-30, 1e30], 1e-6)
+
+
+@pytest.mark.parametrize("engine", ["native", "xla"])
+@pytest.mark.parametrize(("dtype", "last"), [("float32", 13), ("float64", 22)])
+def test_factorials_of_whole_numbers_are_exact(engine: str, dtype: str, last: int) -> None:
+    with jax.enable_x64(True):
+        x = np.arange(last + 1).astype(dtype)
+        compiled = jax.jit(special.factorial, compiler_options={"jax_cpu_engine": engine})
+        for run in (special.factorial, compiled):
+            assert np.asarray(run(x)).tolist() == [math.factorial(n) for n in range(last + 1)]
+
+
+@pytest.mark.parametrize("engine", ["native", "xla"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gamma_has_all_its_digits(engine: str, dtype: str) -> None:
+    """At each of these log Γ is large, or what follows from it is next to a pole."""
+    with jax.enable_x64(True):
+        whole = np.array([24.0, 27, 34, -30, -20, -1, 0, 3])
+        x = np.concatenate([whole + 0.4, whole + 2.0**-9, whole - 2.0**-9]).astype(dtype)
+        compiled = jax.jit(special.gamma, compiler_options={"jax_cpu_engine": engine})
+        expected = reference.gamma(x.astype(np.float64))
+        np.testing.assert_allclose(compiled(x), expected, 6 * np.finfo(dtype).eps)
+        ends = np.array([0, -0.0, np.inf, -np.inf, np.nan, -2, -300, 172, -190.5, 1e-30], dtype)
+        assert str(np.asarray(compiled(ends))) == str(np.asarray(special.gamma(ends)))
 
 
 def test_exact_factorials_are_refused() -> None:

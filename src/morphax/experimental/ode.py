@@ -10,8 +10,7 @@ The method itself is shared with `morphax.science.integrate`, whose `solve_ivp` 
 Reference: Chen, Rubanova, Bettencourt & Duvenaud, "Neural ordinary differential equations", NeurIPS
 2018 (adjoint).
 
-Limits: explicit, so not for stiff problems; there is no forward-mode derivative, and second
-derivatives go back in one piece.
+Limits: explicit, so not for stiff problems; there is no forward-mode derivative.
 """
 
 from __future__ import annotations
@@ -204,6 +203,33 @@ class _Adjoint:
         return self.layout.ravel([moved, *rest])
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class _Tangent:
+    """The field of (y, ẏ): the equation itself, and how the solution moves with what is given.
+
+    dẏ/dt = (∂f/∂y) ẏ + (∂f/∂t) ṫ + (∂f/∂a) ȧ, where ṫ and ȧ follow the `count` leaves a.
+    """
+
+    field: Callable[..., Any]
+    layout: _Layout
+    count: int
+
+    def __call__(self, state: Any, t: Any, *values: Any) -> Any:
+        y, direction = self.layout.unravel(state)
+        leaves, directions = values[: self.count], values[self.count :]
+
+        def field(y: Any, t: Any, *moving: Any) -> Any:
+            given = iter(moving)
+            merged = [next(given) if _inexact([x]) else x for x in leaves]
+            return self.field(y, t, *merged)
+
+        # By two pullbacks: a field may have a custom one, and then nothing else.
+        moved, pull = vjp(field, y, t, *_inexact(leaves))
+        _, push = vjp(pull, jnp.zeros_like(moved))
+        return self.layout.ravel([moved, *push((direction, *directions))])
+
+
 def _inexact(leaves: Sequence[Any]) -> list[Any]:
     """Those of floating or complex dtype."""
     return [x for x in leaves if dtypes.issubdtype(aval_of(x).dtype, np.inexact)]
@@ -364,16 +390,30 @@ _pulled = custom_vjp(_pull, nondiff_argnums=_STATIC)
 
 
 def _pull_forward(*operands: Any) -> tuple[Any, Any]:
-    begin, _, *others = operands[2:]
-    return _pulled(*operands), (begin, *others)
+    return _pulled(*operands), operands[2:]
 
 
-def _pull_backward(*operands: Any) -> tuple[Any, ...]:
-    """Second derivatives, by one piece: loops of unknown length have no reverse mode."""
-    *static, residuals, g = operands
-    _, pull = vjp(lambda *values: _solve(*static, *values)[-1], *residuals)
-    begin_bar, *others = pull(g)
-    return begin_bar, None, *others
+def _pull_backward(adjoint: _Adjoint, control: _Control, residuals: Any, g: Any) -> tuple[Any, ...]:
+    """Second derivatives: ⟨g, Jᵀ ȳ⟩ = ⟨ȳ, J g⟩, and J g is integrated forwards, beside y.
+
+    So nothing grows that decays, and the derivatives of J g are those of a solution.  All is a
+    function of the earlier value; the later one follows from it, and gets no cotangent.
+    """
+    begin, y, times, *args = residuals
+    _, y_bar, *_ = adjoint.layout.unravel(begin)
+    y_change, moved, *directions = adjoint.layout.unravel(g)
+    layout = _Layout.of([y, moved])
+    tangent = _Tangent(adjoint.field, layout, len(args))
+
+    def forwards(y: Any, times: Any, *args: Any) -> Any:
+        start = layout.ravel([y, moved])
+        return _solve(tangent, control, start, times[::-1], *args, *directions)[-1]
+
+    end, pull = vjp(forwards, y, times, *args)
+    nothing = jnp.zeros_like(y)
+    of_y, *others = pull(layout.ravel([nothing, y_bar]))
+    begin_bar = adjoint.layout.ravel([nothing, layout.unravel(end)[1], *directions])
+    return begin_bar, y_change + of_y, *others
 
 
 _solve.defvjp(_forward, jit(_backward, static_argnums=_STATIC))

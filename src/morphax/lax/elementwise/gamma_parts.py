@@ -17,8 +17,8 @@ from ..ground.formulas import Notation
 START_OF_STIRLING = 10.0
 """From here on Γ* is computed by Stirling's series."""
 
-# Highest power of 1/a² first.
-_STIRLING = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
+# Of log Γ*, highest power of 1/a² first.
+STIRLING = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 
 # Chebyshev series of log Γ(1 + a) / a on [0, 1], computed with 50 digits.
 _LOG_GAMMA_NEAR_ONE = (
@@ -101,6 +101,14 @@ def polynomial(coefficients: Sequence[float], x: Any) -> Any:
     return value
 
 
+def sine_of_half_turns(m: Notation, x: Any) -> Any:
+    """sin πx, with all its digits next to whole x, too."""
+    whole = m.floor(x + 0.5)
+    is_odd = whole - 2.0 * m.floor(0.5 * whole) != 0.0
+    sine = m.sin(math.pi * (x - whole))
+    return m.where(is_odd, -sine, sine)
+
+
 def log1p_minus(m: Notation, x: Any, following: Any) -> Any:
     """log(1 + x) − x, given 1 + x with all its digits.
 
@@ -133,4 +141,4 @@ def log_scaled_gamma(m: Notation, a: Any) -> Any:
     inverse = 1.0 / large
     direct = log_gamma_of_next(m, small) + small - (small + 0.5) * m.log(small)
     direct = direct - 0.5 * math.log(2 * math.pi)
-    return m.where(is_large, inverse * polynomial(_STIRLING, inverse * inverse), direct)
+    return m.where(is_large, inverse * polynomial(STIRLING, inverse * inverse), direct)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
-from ...dtypes import canonicalize_dtype
+from ...dtypes import canonicalize_dtype, finfo
 from ...lax.elementwise.convert import convert
 from ...lax.ground.axes import canonical_axes, integer
 from ...numpy.operands import inexact_type
@@ -51,8 +51,19 @@ def with_dtype(name: str, found: Any, output: Any, image: Any) -> Any:
         )
     if dtype.kind in "biu" and found.aval.dtype.kind == "f":
         # What does not fit wraps around, as integers do, and as in SciPy.
-        found = convert(found, canonicalize_dtype(np.dtype(np.int64)))
+        found = convert(_cut_off(found), canonicalize_dtype(np.dtype(np.int64)))
     return convert(found, dtype)
+
+
+def _cut_off(x: Any) -> Any:
+    """`x` without its fraction; a sum that roundings keep from a whole number is this number.
+
+    The mean of equal pixels is one of them, where their weights add up to 1 less a rounding.
+    """
+    whole = lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+    roundings = 8 * float(finfo(x.aval.dtype).eps) * abs(x)
+    is_whole = abs(x - whole) <= jnp.minimum(roundings, 0.25)
+    return lax.select(is_whole, whole, x)
 
 
 def floating(name: str, image: Any) -> Any:

@@ -22,6 +22,7 @@ from ...lax.ground.formulas import ByFormula, Notation
 from ...numpy.half_precision import in_float32
 from ...numpy.operands import concrete_values
 from ...util.messages import message
+from ._digamma_difference import digamma_difference_p
 from ._operands import operands, real_operands, strong
 
 _MOST_FACTORS = 1100.0
@@ -98,7 +99,7 @@ class Rising(ByFormula):
     formula = _rising
 
     def d_x(self, t: Any, z: Any, n: Any, out: Any) -> Any:
-        return t * out * (lax.digamma(z + n) - lax.digamma(z))
+        return t * out * digamma_difference_p.bind(z, n)
 
     def d_y(self, t: Any, z: Any, n: Any, out: Any) -> Any:
         return t * out * lax.digamma(z + n)
@@ -175,10 +176,10 @@ class Combinations(ByFormula):
     formula = _combinations
 
     def d_x(self, t: Any, n: Any, k: Any, out: Any) -> Any:
-        return t * jnp.where(out == 0, 0, out * (lax.digamma(n + 1) - lax.digamma(n - k + 1)))
+        return t * jnp.where(out == 0, 0, out * -digamma_difference_p.bind(n + 1, -k))
 
     def d_y(self, t: Any, n: Any, k: Any, out: Any) -> Any:
-        return t * jnp.where(out == 0, 0, out * (lax.digamma(n - k + 1) - lax.digamma(k + 1)))
+        return t * jnp.where(out == 0, 0, out * digamma_difference_p.bind(k + 1, n - k - k))
 
 
 combinations_p = Combinations()

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...engines.reference.replay import replayed
-from ...lax.ground.formulas import ByFormula, Notation
+from ...lax.elementwise.gamma_parts import START_OF_STIRLING, STIRLING, polynomial
 from ...numpy.half_precision import in_float32
 from ...util.messages import message
+from ._digamma_difference import digamma_difference_p
+from ._gamma_function import gamma_p
 from ._log_gamma import loggamma
 from ._operands import operands
-
-_START_OF_STIRLING = 10.0
-# Highest power first.
-_STIRLING = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 
 
 def digamma(x: Any) -> Any:
@@ -57,39 +55,6 @@ def gammasgn(x: Any) -> Any:
     return lax.convert_element_type(sign, aval_of(x).dtype)
 
 
-def _gamma(m: Notation, x: Any) -> Any:
-    """± exp(log |Γ(x)|), and Γ(1 + x) / x about 0, where the logarithm is large."""
-    is_small = abs(x) < 0.5
-    shifted = m.where(is_small, x + 1.0, x)
-    below = m.floor(shifted)
-    is_odd = below - 2.0 * m.floor(0.5 * below) != 0.0
-    size = m.exp(m.lgamma(shifted))
-    value = m.where((shifted < 0.0) & is_odd, -size, size)
-    value = m.where((shifted < 0.0) & (shifted == below), math.nan, value)
-    return m.where(is_small, value / m.where(is_small, x, 1.0), value)
-
-
-@final
-class Gamma(ByFormula):
-    """Γ(x), element by element: NaN at negative integers, ±∞ at ±0."""
-
-    name = "gamma"
-    formula = _gamma
-    keeps_dtype = True
-
-    def evaluate(self, *operands: Any, **params: Any) -> Any:
-        from scipy import special
-
-        (x,) = operands
-        return special.gamma(np.asarray(x, np.float64)).astype(x.dtype)
-
-    def d_x(self, t: Any, x: Any, out: Any) -> Any:
-        return lax.mul(t, lax.mul(out, lax.digamma(x)))
-
-
-gamma_p = Gamma()
-
-
 def gamma(x: Any) -> Any:
     """Γ(x) = ∫₀^∞ s^(x−1) exp(−s) ds, continued to negative and complex x; NaN at the poles."""
     (x,) = operands("gamma", x)
@@ -118,14 +83,25 @@ def factorial(n: Any, exact: bool = False) -> Any:
 @in_float32
 def betaln(a: Any, b: Any) -> Any:
     """log |B(a, b)|."""
-    a, b = operands("betaln", a, b)
+    return _betaln(*operands("betaln", a, b))
+
+
+@custom_jvp
+def _betaln(a: Any, b: Any) -> Any:
     small, large = jnp.where(a < b, a, b), jnp.where(a < b, b, a)
-    remote = (large >= _START_OF_STIRLING) & (small + large >= _START_OF_STIRLING)
+    remote = (large >= START_OF_STIRLING) & (small + large >= START_OF_STIRLING)
     by_gamma = lax.lgamma(a) + lax.lgamma(b) - lax.lgamma(a + b)
     by_stirling = _betaln_by_stirling(
-        jnp.where(remote, small, 1), jnp.where(remote, large, _START_OF_STIRLING)
+        jnp.where(remote, small, 1), jnp.where(remote, large, START_OF_STIRLING)
     )
     return jnp.where(remote, by_stirling, by_gamma)
+
+
+# The terms of Stirling's formula, and the digammas, nearly cancel.
+_betaln.defjvps(
+    lambda t, out, a, b: -t * digamma_difference_p.bind(a, b),
+    lambda t, out, a, b: -t * digamma_difference_p.bind(b, a),
+)
 
 
 def _betaln_by_stirling(a: Any, b: Any) -> Any:
@@ -144,11 +120,7 @@ def _betaln_by_stirling(a: Any, b: Any) -> Any:
 def _correction(x: Any) -> Any:
     """Stirling's series Σₖ B₂ₖ / (2k (2k − 1) x²ᵏ⁻¹), good to the last digit for x ≥ 10."""
     inverse = 1 / x
-    square = inverse * inverse
-    value = jnp.zeros_like(x)
-    for coefficient in _STIRLING:
-        value = value * square + coefficient
-    return value * inverse
+    return polynomial(STIRLING, inverse * inverse) * inverse
 
 
 @in_float32

@@ -10,7 +10,6 @@ functions", SIAM Journal on Mathematical Analysis 10 (1979).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 

@@ -29,6 +29,7 @@ PROMISES = {
     "first eager ": 0.01,
     "function, ": 0.5,
     "function of a thousand, ": 0.5,
+    "compiled call, ": 1.1,
     "of very many, ": 1.0,
     "first call, ": 0.01,
     "traced call, ": 0.25,

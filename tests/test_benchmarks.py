@@ -39,6 +39,7 @@ PROMISED_BY = {
     "first eager ": "first",
     "function, ": "functions",
     "function of a thousand, ": "functions-thousand",
+    "compiled call, ": "functions-compiled",
     "of very many, ": "many-numbers",
     "first call, ": "functions-first",
     "traced call, ": "functions-traced",

@@ -82,6 +82,11 @@ GROUPS = {
     "functions-traced": Group(
         "Each function traced, in a new program", functions.traced, is_condensed=True
     ),
+    "functions-compiled": Group(
+        "Each function compiled, on a hundred thousand numbers",
+        functions.compiled,
+        is_condensed=True,
+    ),
     "library": Group(
         "Each function of the numerical library on eight numbers",
         functions.library,

@@ -16,6 +16,9 @@ from .function_calls import calls, namespace, operands
 
 _FEW = (10, 4)
 _MANY = (1000, 30)
+_VERY_MANY = (100_000, 60)
+# These take as many steps for each number as there are numbers.
+_TOO_LONG = ("jnp.isin(", "jnp.polydiv(")
 
 
 def _code(scale: Scale, known: Sequence[str] | None = None) -> dict[str, CodeType]:
@@ -115,6 +118,27 @@ def library(jax: Any, scale: Scale, sizes: tuple[int, int] = (8, 8)) -> Figures:
 def library_of_many(jax: Any, scale: Scale) -> Figures:
     """The same of a thousand numbers and of matrices of 64 rows."""
     return library(jax, scale, (1000, 64) if scale.repetitions > 1 else (20, 8))
+
+
+def compiled(jax: Any, scale: Scale) -> Figures:
+    """Calls of the function compiled, on 100 000 numbers: what the program itself takes."""
+    short, figures = replace(scale, seconds=scale.seconds / 10), {}
+    sizes = _MANY if scale.repetitions == 1 else _VERY_MANY
+    library = [x for x in library_calls.calls() if x.startswith(("sp.", "stats.", "random."))]
+    own = [x for x in calls() if not x.startswith(_TOO_LONG)]
+    tables = ((_names(jax, *sizes), own), (library_calls.namespace(jax, *sizes), library))
+    for names, known in tables:
+        for text, code in _code(scale, known).items():
+            used = [x for x in code.co_consts[0].co_names if isinstance(names.get(x), jax.Array)]
+            program = eval(compile(f"lambda {', '.join(used)}: {text}", text, "eval"), names)
+            function = jax.jit(lambda *given, program=program: jax.tree.leaves(program(*given)))
+            call = partial(function, *[names[name] for name in used])
+            try:
+                jax.block_until_ready(call())
+            except (TypeError, ValueError, jax.errors.JAXTypeError):
+                continue  # results whose shapes depend on numbers
+            figures[f"compiled call, {text}"] = best(partial(_several, jax, call, 1), short)
+    return figures
 
 
 def _matrices(jax: Any) -> tuple[type, ...]:

@@ -2,7 +2,7 @@
 
 A formula of many steps, such as a series that is summed until it has converged, is a function of a
 *notation* and numbers.  The numbers have Python's operators.  The notation supplies the rest:
-elementary functions, `where`, and `iterate`.  `HostNotation` computes with NumPy arrays.
+elementary functions, `where`, `iterate`, and `if_any`.  `HostNotation` computes with NumPy arrays.
 `ProgramNotation` writes StableHLO, where the numbers are `Written`, `LoopNotation` loop programs.
 
 Formulas are computed in float64 for every dtype, and rounded once: results of narrower dtypes are
@@ -62,6 +62,9 @@ class Notation(Protocol):
     ) -> Sequence[Any]:
         """The state after as many steps as the slowest element needs."""
 
+    def if_any(self, flags: Any, compute: Callable[[], Any], /) -> Any:
+        """What is computed, of the shape of the flags; 0 where none of them holds."""
+
 
 @final
 class HostNotation:
@@ -111,6 +114,10 @@ class HostNotation:
         while np.any(goes_on(*state)):
             state = step(*state)
         return state
+
+    @staticmethod
+    def if_any(flags: Any, compute: Callable[[], Any]) -> Any:
+        return compute() if np.any(flags) else np.zeros(np.shape(flags))
 
 
 @final
@@ -283,6 +290,24 @@ class ProgramNotation:
         self._builder = outer
         results = outer.ops("stablehlo.while", avals, *initial, regions=regions)
         return [Written(self, v) for v in results]
+
+    def if_any(self, flags: Written, compute: Callable[[], Any]) -> Written:
+        outer = self._builder
+        if outer.module.num_devices > 1:
+            return self.where(flags, compute(), 0.0)  # Devices would wait for each other.
+        aval = flags.value.aval.update(dtype=self._scalar.dtype)
+
+        def computed(inner: Builder) -> list[Value]:
+            self._builder = inner
+            values = expanded(inner, aval.shape, self._aligned(compute()))
+            # XLA makes a choice of branches that are short, and computes both; not of this one.
+            return inner.ops("stablehlo.optimization_barrier", [aval], *values)
+
+        some = outer.region((), computed)
+        none = outer.region((), lambda inner: [inner.full(0.0, aval)])
+        self._builder = outer
+        is_needed = any_element(outer, flags.value)
+        return Written(self, outer.op("stablehlo.if", aval, is_needed, regions=[some, none]))
 
 
 def any_element(b: Builder, flags: Value) -> Value:

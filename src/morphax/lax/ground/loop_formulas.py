@@ -118,6 +118,16 @@ class LoopNotation:
         )
         return state()
 
+    def if_any(self, flags: Computed, compute: Callable[[], Any]) -> Computed:
+        w = self.writer
+        cell = w.buffer("value", (), FLOAT64)
+
+        def put(value: Any) -> None:
+            w.store(cell, loops.ORIGIN, self._scalar(value))
+
+        w.branch(flags.value, lambda: put(compute()), lambda: put(0.0))
+        return Computed(self, w.load(cell))
+
 
 def formula_of_scalars(
     w: loops.Writer, formula: Callable[..., Any], *operands: loops.Operand

@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import dtypes, lax
 from ... import numpy as jnp
-from ...lax.elementwise.gamma_parts import log_scaled_gamma
+from ...lax.elementwise.gamma_parts import LANCZOS_SHIFT, lanczos_parts, log_scaled_gamma
 from ...lax.ground.axes import counted
 from ...lax.ground.formulas import ByFormula, Notation
 from ...numpy.half_precision import in_float32
@@ -28,13 +28,19 @@ from ._operands import operands, real_operands, strong
 _MOST_FACTORS = 1100.0
 
 
-def _log_ratio_of_gammas(m: Notation, z: Any, n: Any) -> Any:
-    """log Γ(z + n) − log Γ(z) for positive z and z + n."""
+def _ratio_of_gammas(m: Notation, z: Any, n: Any) -> Any:
+    """Γ(z + n) / Γ(z) for positive z and z + n, by Lanczos' form of both."""
     total = z + n
-    near = abs(n) < 0.5 * z
-    log_growth = m.where(near, m.log1p(m.where(near, n / z, 0.0)), m.log(total / z))
-    value = (total - 0.5) * log_growth + n * (m.log(z) - 1.0)
-    return value + log_scaled_gamma(m, total) - log_scaled_gamma(m, z)
+    above = z + LANCZOS_SHIFT
+    exponent = (total - 0.5) * m.log1p(n / above) + n * (m.log(above) - 1.0)
+    # Beyond, the quotients N / D are 1, and their parts might overflow.
+    bound, bound_of_total = m.where(z < 1e18, z, 1e18), m.where(total < 1e18, total, 1e18)
+    numerator, divisor = lanczos_parts(bound_of_total)
+    other_numerator, other_divisor = lanczos_parts(bound)
+    ratio = (numerator * (bound * other_divisor)) / (other_numerator * (bound_of_total * divisor))
+    # In two factors, for one alone may leave the range where the product does not.
+    half = m.exp(0.5 * exponent)
+    return half * (half * ratio)
 
 
 def _rising_product(m: Notation, z: Any, n: Any) -> Any:
@@ -66,26 +72,38 @@ def _sign_of_gamma(m: Notation, x: Any) -> Any:
     return m.where((x < 0.0) & is_odd, -1.0, 1.0)
 
 
+def _by_size(m: Notation, x: Any, y: Any) -> Any:
+    """Γ(x) / Γ(y)."""
+    size = m.exp(m.lgamma(x) - m.lgamma(y))
+    return _sign_of_gamma(m, x) * _sign_of_gamma(m, y) * size
+
+
 def _rising(m: Notation, z: Any, n: Any) -> Any:
     """Γ(z + n) / Γ(z)."""
     is_product = (n == m.floor(n)) & (abs(n) <= _MOST_FACTORS) & ((abs(z) < math.inf) | (n == 0.0))
-    product = _rising_product(m, m.where(is_product, z, 1.0), m.where(is_product, n, 0.0))
+    product = m.if_any(
+        is_product,
+        lambda: _rising_product(m, m.where(is_product, z, 1.0), m.where(is_product, n, 0.0)),
+    )
     total = z + n
     is_positive = (z > 0.0) & (total > 0.0) & (z < math.inf) & (total < math.inf)
     inner_z, inner_n = m.where(is_positive, z, 1.0), m.where(is_positive, n, 0.0)
-    by_stirling = m.exp(_log_ratio_of_gammas(m, inner_z, inner_n))
+    by_lanczos = _ratio_of_gammas(m, inner_z, inner_n)
     vanishes, is_infinite = _is_pole(m, z), _is_pole(m, total)
-    regular = ~(vanishes | is_infinite)
-    size = m.lgamma(m.where(regular, total, 1.0)) - m.lgamma(m.where(regular, z, 1.0))
-    by_size = _sign_of_gamma(m, z) * _sign_of_gamma(m, total) * m.exp(size)
-    value = m.where(is_positive, by_stirling, by_size)
+    has_size = ~(is_positive | vanishes | is_infinite)
+    by_size = m.if_any(
+        has_size, lambda: _by_size(m, m.where(has_size, total, 1.0), m.where(has_size, z, 1.0))
+    )
+    value = m.where(is_positive, by_lanczos, by_size)
     value = m.where(is_infinite, math.inf, m.where(vanishes, 0.0, value))
     # Both have a pole: the quotient is that of the residues, by (z)ₙ = (−1)ⁿ (1 − z − n)ₙ.
     value = m.where(is_product & (z == z), product, m.where(total == total, value, math.nan))
     # Far out it is a power, which real numbers have on the left for whole n only.
     is_far = (abs(z) == math.inf) & (n != 0.0) & (abs(n) < math.inf)
     has_power = is_far & ((z > 0.0) | (n == m.floor(n)))
-    power = m.power(m.where(has_power, z, 1.0), m.where(has_power, n, 1.0))
+    power = m.if_any(
+        has_power, lambda: m.power(m.where(has_power, z, 1.0), m.where(has_power, n, 1.0))
+    )
     value = m.where(is_far, m.where(has_power, power, math.nan), value)
     # Beyond all of them there are poles of the numerator.
     return m.where(n == -math.inf, m.where(vanishes & (z == z), 0.0, math.nan), value)

@@ -103,14 +103,20 @@ def _near_zero(m: Notation, n: Any, x: Any) -> Any:
     return m.where(has_pole, pair, m.exp(m.lgamma(far)) * m.power(x, -far)) - rest
 
 
+def _far(m: Notation, n: Any, x: Any) -> Any:
+    """Eₙ(x) for x ≥ 1."""
+    return m.exp(-x) * _scaled_fraction(m, n, x)
+
+
 def _order_n(m: Notation, n: Any, x: Any) -> Any:
     """Eₙ(x) = ∫₁^∞ e^(−xs) s⁻ⁿ ds for n ≥ 0, x ≥ 0."""
     is_regular = (n >= 0.0) & (n < math.inf) & (x > 0.0) & (x < math.inf)
     is_near = is_regular & (x < 1.0)
     is_far = is_regular & (x >= 1.0)
-    near = _near_zero(m, m.where(is_near, n, 0.0), m.where(is_near, x, 0.5))
-    inner = m.where(is_far, x, 9.0)
-    far = m.exp(-inner) * _scaled_fraction(m, m.where(is_far, n, 1.0), inner)
+    near = m.if_any(
+        is_near, lambda: _near_zero(m, m.where(is_near, n, 0.0), m.where(is_near, x, 0.5))
+    )
+    far = m.if_any(is_far, lambda: _far(m, m.where(is_far, n, 1.0), m.where(is_far, x, 9.0)))
     at_zero = m.where(n > 1.0, 1.0 / m.where(n > 1.0, n - 1.0, 1.0), math.inf)
     limit = m.where((x == 0.0) & (n < math.inf), at_zero, 0.0)
     value = m.where(is_near, near, m.where(is_far, far, limit))
@@ -162,11 +168,14 @@ def _ei(m: Notation, x: Any) -> Any:
     is_near = abs(x - _ZERO) < 0.15
     is_remote = (x >= _START_OF_ASYMPTOTIC) & (x < math.inf)
     is_middle = (x > 0.0) & (x < _START_OF_ASYMPTOTIC) & ~is_near
-    near = _about_zero(m, m.where(is_near, x, 0.4))
-    middle = _by_series(m, m.where(is_middle, x, 1.0))
-    remote = _asymptotic(m, m.where(is_remote, x, _START_OF_ASYMPTOTIC))
-    below = -_order_1(m, m.where(x <= 0.0, -x, 1.0))
-    limit = m.where(x <= 0.0, below, x)
+    is_below = x <= 0.0
+    near = m.if_any(is_near, lambda: _about_zero(m, m.where(is_near, x, 0.4)))
+    middle = m.if_any(is_middle, lambda: _by_series(m, m.where(is_middle, x, 1.0)))
+    remote = m.if_any(
+        is_remote, lambda: _asymptotic(m, m.where(is_remote, x, _START_OF_ASYMPTOTIC))
+    )
+    below = m.if_any(is_below, lambda: -_order_1(m, m.where(is_below, -x, 1.0)))
+    limit = m.where(is_below, below, x)
     return m.where(is_near, near, m.where(is_middle, middle, m.where(is_remote, remote, limit)))
 
 

@@ -23,7 +23,11 @@ _START_OF_ASYMPTOTIC = 8.0
 _SPACING = 0.25
 # Beyond this, the Gaussian function adds nothing to its integral from 0.
 _END_OF_GAUSSIAN = 8.6
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
+# Of Gauss' rule, 10 nodes leave less than 10⁻⁹ of Owen's integral while h a < 4, and 16 wherever.
+_FEW, _MORE, _ALL = 10, 16, 40
+_REACH_OF_FEW = 4.0
+_ERROR_OF_FEW = 1e-9
+_RULES = {count: np.polynomial.legendre.leggauss(count) for count in (_FEW, _MORE, _ALL)}
 
 
 def _dawsn(m: Notation, x: Any) -> Any:
@@ -72,14 +76,33 @@ def _owen(m: Notation, h: Any, a: Any) -> Any:
 
     By Gauss' rule as far as the integrand reaches: all its terms are positive.
     """
-    end = m.where(h * a > _END_OF_GAUSSIAN, _END_OF_GAUSSIAN / m.where(h == 0.0, 1.0, h), a)
+    reach = h * a
+    end = m.where(reach > _END_OF_GAUSSIAN, _END_OF_GAUSSIAN / m.where(h == 0.0, 1.0, h), a)
     factor = -0.5 * h * h
+    scale = m.exp(factor) * end * (0.25 / math.pi)
+    if m.precision < _ERROR_OF_FEW:
+        return scale * _by_rule(m, factor, end, _ALL)
+    is_long = reach > _REACH_OF_FEW
+    more = m.if_any(is_long, lambda: _by_rule(m, factor, end, _MORE))
+    return scale * m.where(is_long, more, _by_rule(m, factor, end, _FEW))
+
+
+def _by_rule(m: Notation, factor: Any, end: Any, count: int) -> Any:
+    """2 ∫₀¹ exp(factor s²) / (1 + s²) du with s = `end` u, by a rule of so many nodes."""
+    nodes, weights = _RULES[count]
     total: Any = 0.0
-    for node, weight in zip(_NODES.tolist(), _WEIGHTS.tolist(), strict=True):
+    for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
         s = end * (0.5 * node + 0.5)
         growth = s * s
         total = total + weight * m.exp(factor * growth) / (1.0 + growth)
-    return m.exp(factor) * end * total * (0.25 / math.pi)
+    return total
+
+
+def _beyond(m: Notation, h: Any, other: Any) -> Any:
+    """1/4 − (1/2 − p)(1/2 − q) with the tails p and q of the two numbers."""
+    first = 0.5 * m.erfc(h * math.sqrt(0.5))
+    second = 0.5 * m.erfc(other * math.sqrt(0.5))
+    return 0.5 * (first + second) - first * second
 
 
 def _owens_t(m: Notation, h: Any, a: Any) -> Any:
@@ -95,11 +118,7 @@ def _owens_t(m: Notation, h: Any, a: Any) -> Any:
     inner_h = m.where(is_steep, m.where(is_near, other, 0.0), size)
     inner_a = m.where(is_steep, 1.0 / steep, m.where(slope <= 1.0, slope, 0.0))
     inner = m.where(is_near, _owen(m, inner_h, inner_a), 0.0)
-    first = 0.5 * m.erfc(size * math.sqrt(0.5))
-    second = 0.5 * m.erfc(other * math.sqrt(0.5))
-    # 1/4 − (1/2 − p)(1/2 − q) with the tails p and q.
-    beyond = 0.5 * (first + second) - first * second - inner
-    value = m.where(is_steep, beyond, inner)
+    value = m.where(is_steep, m.if_any(is_steep, lambda: _beyond(m, size, other) - inner), inner)
     value = m.where(is_finite, value, m.where((h == h) & (a == a), 0.0, math.nan))
     return m.where(a < 0.0, -value, value)
 

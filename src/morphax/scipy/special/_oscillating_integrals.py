@@ -101,7 +101,8 @@ def _si(m: Notation, x: Any) -> Any:
     for k in reversed(range(18)):
         total = total * -square + 1 / ((2 * k + 1) * math.factorial(2 * k + 1))
     is_far = (size >= _START_OF_SICI) & (size < math.inf)
-    swing, _ = _si_and_ci_far(m, m.where(is_far, size, _START_OF_SICI), m.precision)
+    inner = m.where(is_far, size, _START_OF_SICI)
+    swing = m.if_any(is_far, lambda: _si_and_ci_far(m, inner, m.precision)[0])
     far = m.where(is_far, _HALF_PI - swing, m.where(x == x, _HALF_PI, math.nan))
     return m.where(is_near, near * total, m.where(x < 0.0, -far, far))
 
@@ -116,7 +117,8 @@ def _ci(m: Notation, x: Any) -> Any:
         total = (total - 1 / (2 * k * math.factorial(2 * k)) * (-1) ** (k + 1)) * square
     is_far = (size >= _START_OF_SICI) & (size < math.inf)
     # Near its zeros, it needs digits beyond those of the dtype.
-    _, swing = _si_and_ci_far(m, m.where(is_far, size, _START_OF_SICI), 0.0)
+    inner = m.where(is_far, size, _START_OF_SICI)
+    swing = m.if_any(is_far, lambda: _si_and_ci_far(m, inner, 0.0)[1])
     limit = m.where(x == math.inf, 0.0, math.nan)
     far = m.where(is_far, swing, limit)
     return m.where(is_near, _EULER + m.log(near) + total, far)
@@ -148,15 +150,20 @@ def _fresnel(m: Notation, x: Any, start: int) -> Any:
     series = near * total * (half if start else 1.0)
     is_far = ~is_near & (size < 2.0**53)
     inner = m.where(is_far, size, 2.0)
-    inverse = 1.0 / inner
+    swing = m.if_any(is_far, lambda: _fresnel_far(m, inner, start))
+    far = m.where(is_far, 0.5 - swing, m.where(x == x, 0.5, math.nan))
+    return m.where(is_near, series, m.where(x < 0.0, -far, far))
+
+
+def _fresnel_far(m: Notation, x: Any, start: int) -> Any:
+    """½ − S or ½ − C for 1.6 ≤ x < 2⁵³."""
+    inverse = 1.0 / x
     u = inverse * inverse * (2.0 * _START_OF_FRESNEL**2) - 1.0
     f = chebyshev(u, _FRESNEL_F, m.precision) * (inverse / math.pi)
     g = chebyshev(u, _FRESNEL_G, m.precision) * (inverse * inverse * inverse / math.pi**2)
-    phase = _phase(m.floor, inner)
+    phase = _phase(m.floor, x)
     sine, cosine = m.sin(phase), m.cos(phase)
-    swing = f * cosine + g * sine if start else g * cosine - f * sine
-    far = m.where(is_far, 0.5 - swing, m.where(x == x, 0.5, math.nan))
-    return m.where(is_near, series, m.where(x < 0.0, -far, far))
+    return f * cosine + g * sine if start else g * cosine - f * sine
 
 
 def _si_of_scipy(x: Any) -> Any:

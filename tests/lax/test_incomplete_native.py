@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ FORMULAS = {
     "igammac": formulas.upper,
     "igamma_grad_a": formulas.slope_of_lower,
     "random_gamma_grad": formulas.slope_of_sample,
+    "log_igamma": functools.partial(formulas.log_of_tail, upper=False),
+    "log_igammac": functools.partial(formulas.log_of_tail, upper=True),
 }
 POINTS = (
     *(0.0, -0.0, 1e-300, 1e-30, 1e-8, 0.1, 0.5, 1.0, 1.1, 2.0, 9.9, 10.0, 10.1, 29.9, 30.0, 31.0),

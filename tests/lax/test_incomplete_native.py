@@ -57,3 +57,10 @@ def test_native_code_computes_the_formula(name: str, dtype: Any) -> None:
 def test_arrays_of_other_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match="different sizes"):
         native.igamma(np.ones(2), np.ones(3), np.empty(3))
+
+
+def test_tails_of_tiny_parameters_have_a_logarithm() -> None:
+    # Q(a, x) = a E₁(x) (1 + O(a)), and E₁(2) = 0.04890051070806112.
+    out = np.empty(1)
+    native.log_igammac(np.full(1, 1e-300), np.full(1, 2.0), out)
+    np.testing.assert_allclose(out, np.log(1e-300) + np.log(0.04890051070806112), 1e-14)

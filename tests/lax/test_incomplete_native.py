@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ FORMULAS = {
     "igammac": formulas.upper,
     "igamma_grad_a": formulas.slope_of_lower,
     "random_gamma_grad": formulas.slope_of_sample,
+    "log_igamma": functools.partial(formulas.log_of_tail, upper=False),
+    "log_igammac": functools.partial(formulas.log_of_tail, upper=True),
 }
 POINTS = (
     *(0.0, -0.0, 1e-300, 1e-30, 1e-8, 0.1, 0.5, 1.0, 1.1, 2.0, 9.9, 10.0, 10.1, 29.9, 30.0, 31.0),
@@ -54,3 +57,10 @@ def test_native_code_computes_the_formula(name: str, dtype: Any) -> None:
 def test_arrays_of_other_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match="different sizes"):
         native.igamma(np.ones(2), np.ones(3), np.empty(3))
+
+
+def test_tails_of_tiny_parameters_have_a_logarithm() -> None:
+    # Q(a, x) = a E₁(x) (1 + O(a)), and E₁(2) = 0.04890051070806112.
+    out = np.empty(1)
+    native.log_igammac(np.full(1, 1e-300), np.full(1, 2.0), out)
+    np.testing.assert_allclose(out, np.log(1e-300) + np.log(0.04890051070806112), 1e-14)

@@ -20,7 +20,7 @@ from ..util.messages import message
 
 _WHERE = "scipy.interpolate.RegularGridInterpolator"
 _METHODS = ("linear", "nearest")
-_SMALL = 128
+_SMALL = 32
 
 
 class RegularGridInterpolator:
@@ -163,7 +163,8 @@ def _linear(values: Any, cells: Sequence[Any], further: int) -> Any:
 def _cell(grid: Any, x: Any) -> tuple[Any, Any, Any]:
     """The points of a grid below and above places, and how far the place is from the lower one."""
     size = grid.aval.shape[0]
-    # To compare with all points of a small grid takes less than a loop.
+    # To compare with all points of a small grid takes less than a loop; from some fifty on XLA's
+    # counts take ten times as long.
     method = "compare_all" if size <= _SMALL else "scan"
     found = jnp.searchsorted(grid, x, side="right", method=method)
     low = jnp.clip(found - 1, 0, max(size - 2, 0))

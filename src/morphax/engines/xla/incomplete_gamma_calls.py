@@ -1,7 +1,8 @@
 """The incomplete gamma functions by native code, which programs for the CPU call.
 
 Written out, each is a few hundred operations with loops, which take seconds to compile, and all
-elements go all ways for as many steps as the slowest needs; see `native/incomplete_gamma.cpp`.
+elements go all ways for as many steps as the slowest needs; see
+`native/incomplete_gamma_formulas.h`.
 Only programs that stay in this process call it, on one device, as for extremes.
 """
 
@@ -16,7 +17,9 @@ from ...util.compiled import part
 from .custom_calls import custom_call
 from .stablehlo import Builder, Value
 
-_FUNCTIONS: Final = ("igamma", "igammac", "igamma_grad_a", "random_gamma_grad")
+_FUNCTIONS: Final = (
+    *("igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "log_igamma", "log_igammac"),
+)
 """In the order of their numbers in native code."""
 
 

@@ -67,7 +67,9 @@ def leading_factor(m: Notation, a: Any, x: Any) -> Any:
     far = m.exp(exponent - log_scaled_gamma(m, large)) / m.sqrt(2 * math.pi * large)
     # Beyond, the exponential is 0 and the power might overflow.
     bounded = m.where(x > 1e4, 1e4, x)
-    near = m.power(bounded, small) * m.exp(-bounded) * m.exp(-log_gamma_of_next(m, small))
+    # In halves, for e⁻ˣ loses digits before D does.
+    half = m.exp(-0.5 * bounded)
+    near = m.power(bounded, small) * half * m.exp(-log_gamma_of_next(m, small)) * half
     return m.where(is_large, far, near)
 
 
@@ -337,6 +339,8 @@ def log_of_tail(m: Notation, a: Any, x: Any, *, upper: bool) -> Any:
     own = _values(m, inner_a, inner_x, upper=upper)
     other = _values(m, inner_a, inner_x, upper=not upper)
     is_large, is_remote = own > 0.5, own < _START_OF_REMOTE
+    if upper:  # The series has all digits of a Q that is small because a is.
+        is_remote = is_remote & (inner_x >= _START_OF_FRACTION)
     value = m.where(is_large, m.log1p(-other), m.log(m.where(is_remote, 1.0, own)))
     # Where the tail is not remote, the numbers stay where that formula has values.
     far_a, far_x = m.where(is_remote, inner_a, 1.0), m.where(is_remote, inner_x, 1.0)

@@ -83,38 +83,42 @@ def factorial(n: Any, exact: bool = False) -> Any:
 @in_float32
 def betaln(a: Any, b: Any) -> Any:
     """log |B(a, b)|."""
-    return _betaln(*operands("betaln", a, b))
+    a, b = operands("betaln", a, b)
+    return log_beta(a, b, a + b)
 
 
 @custom_jvp
-def _betaln(a: Any, b: Any) -> Any:
-    small, large = jnp.where(a < b, a, b), jnp.where(a < b, b, a)
-    remote = (large >= START_OF_STIRLING) & (small + large >= START_OF_STIRLING)
-    by_gamma = lax.lgamma(a) + lax.lgamma(b) - lax.lgamma(a + b)
-    by_stirling = _betaln_by_stirling(
-        jnp.where(remote, small, 1), jnp.where(remote, large, START_OF_STIRLING)
-    )
-    return jnp.where(remote, by_stirling, by_gamma)
+def log_beta(a: Any, b: Any, total: Any) -> Any:
+    """log |B(a, b)| for `total` = a + b, where one of the three may be of a smaller shape."""
+    of_a, of_b = lax.lgamma(a), lax.lgamma(b)
+    near = of_a + of_b - lax.lgamma(total)
+    large = jnp.where(a < b, b, a)
+    remote = (large >= START_OF_STIRLING) & (total >= START_OF_STIRLING)
+    small = jnp.where(remote, jnp.where(a < b, a, b), 1)
+    large = jnp.where(remote, large, START_OF_STIRLING)
+    sum_ = jnp.where(remote, total, START_OF_STIRLING + 1)
+    far = jnp.where(a < b, of_a, of_b) + _difference_by_stirling(small, large, sum_)
+    return jnp.where(remote, far, near)
 
 
-# The terms of Stirling's formula, and the digammas, nearly cancel.
-_betaln.defjvps(
-    lambda t, out, a, b: -t * digamma_difference_p.bind(a, b),
-    lambda t, out, a, b: -t * digamma_difference_p.bind(b, a),
+# The terms of Stirling's formula, and the digammas, nearly cancel; the sum moves with both.
+log_beta.defjvps(
+    lambda t, out, a, b, total: -t * digamma_difference_p.bind(*jnp.broadcast_arrays(a, b)),
+    lambda t, out, a, b, total: -t * digamma_difference_p.bind(*jnp.broadcast_arrays(b, a)),
+    None,
 )
 
 
-def _betaln_by_stirling(a: Any, b: Any) -> Any:
-    """log |B(a, b)| for large b and a + b, where log Γ(b) and log Γ(a + b) nearly cancel.
+def _difference_by_stirling(a: Any, b: Any, total: Any) -> Any:
+    """log Γ(b) − log Γ(a + b) for large b and `total` = a + b, where the two nearly cancel.
 
     By log Γ(x) = (x − ½) log x − x + ½ log 2π + Δ(x), in their difference only that of the
     corrections Δ is left, and a log b + (a + b − ½) log(1 + a/b) − a.
 
     Reference: Didonato & Morris, "Algorithm 708", ACM TOMS 18 (1992).
     """
-    total = a + b
     quotient = (total - 0.5) * lax.log1p(a / b) + a * (lax.log(b) - 1)
-    return lax.lgamma(a) - quotient + (_correction(b) - _correction(total))
+    return _correction(b) - _correction(total) - quotient
 
 
 def _correction(x: Any) -> Any:

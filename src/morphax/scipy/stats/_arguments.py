@@ -11,7 +11,7 @@ from ... import numpy as jnp
 from ...lax.elementwise.convert import convert
 from ...numpy.operands import as_array, inexact_type, promoted_inexact
 from ...util.messages import message
-from .. import special
+from ..special._gamma import log_beta
 
 _ANALYTIC = ("cauchy.", "expon.ppf", "logistic.", "norm.", "pareto.ppf", "uniform.ppf")
 """Functions, or distributions, of one formula, which holds for complex numbers too."""
@@ -90,4 +90,4 @@ def counted(name: str, k: Any, loc: Any, *parameters: Any) -> list[Any]:
 
 def log_binomial(n: Any, k: Any) -> Any:
     """log C(n, k), by C(n, k) = 1 / ((n + 1) B(k + 1, n − k + 1))."""
-    return -lax.log1p(n) - special.betaln(k + 1, n - k + 1)
+    return -lax.log1p(n) - log_beta(k + 1, n - k + 1, n + 2)

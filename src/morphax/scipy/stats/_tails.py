@@ -6,13 +6,14 @@ They are finite far beyond where the functions themselves underflow.
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import numpy as np
 
 from ... import lax
 from ...core import not_differentiable
 from ...lax.elementwise import incomplete_beta, incomplete_gamma_formulas
+from ...lax.elementwise.incomplete_gamma import OfGammaNumbers
 from ...lax.ground.formulas import ByFormula, HostNotation
 from .. import special
 
@@ -29,32 +30,11 @@ def _log_beta_density(a: Any, b: Any, x: Any) -> Any:
 _LEAST = 1e-290
 
 
-class _LogOfGammaTail(ByFormula):
-    """Eager mode takes SciPy's tails, and the formula where these are too small for float64."""
-
-    upper: ClassVar[bool]
-
-    def evaluate(self, *operands: Any, **params: Any) -> Any:
-        from scipy import special as library
-
-        wide = np.broadcast_arrays(*[np.asarray(x, np.float64) for x in operands])
-        tail, other = library.gammaincc(*wide), library.gammainc(*wide)
-        if not self.upper:
-            tail, other = other, tail
-        found = np.asarray(np.where(other < 0.5, np.log1p(-other), np.log(tail)))
-        is_small = ~(tail > _LEAST)
-        if is_small.any():
-            few = [x[is_small] for x in wide]
-            found[is_small] = type(self).formula(HostNotation(), *few)
-        return (found + 0.0).astype(operands[0].dtype)  # No −0.
-
-
 @final
-class LogIgamma(_LogOfGammaTail):
+class LogIgamma(OfGammaNumbers):
     """log P(a, x), element by element."""
 
     name = "log_igamma"
-    upper = False
     formula = functools.partial(incomplete_gamma_formulas.log_of_tail, upper=False)
 
     def d_x(self, t: Any, a: Any, x: Any, out: Any) -> Any:
@@ -67,11 +47,10 @@ class LogIgamma(_LogOfGammaTail):
 
 
 @final
-class LogIgammac(_LogOfGammaTail):
+class LogIgammac(OfGammaNumbers):
     """log Q(a, x), element by element."""
 
     name = "log_igammac"
-    upper = True
     formula = functools.partial(incomplete_gamma_formulas.log_of_tail, upper=True)
 
     def d_x(self, t: Any, a: Any, x: Any, out: Any) -> Any:

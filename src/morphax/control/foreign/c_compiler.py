@@ -25,6 +25,7 @@ from ...engines.xla.compile_cache.entries import BrokenEntry
 from ...engines.xla.compile_cache.failures import report
 from ...engines.xla.compile_cache.keys import processor
 from ...engines.xla.compile_cache.programs import limit, store_in_use
+from ...engines.xla.compile_cache.store import DIRECTORY_FAILURES
 from ...util.messages import message
 
 _COMPILERS: Final = ("cc", "gcc", "clang")
@@ -104,7 +105,7 @@ def _kept_library(where: str, key: str, text: str, flags: Sequence[str], compile
     made = _compile(where, text, flags, compiler)
     try:
         store.put(key, made, limit(settings))
-    except OSError as error:
+    except DIRECTORY_FAILURES as error:
         report("a compiled foreign function cannot be kept", error)
     return _loaded(made)
 

@@ -23,6 +23,7 @@ from ..xla.compile_cache import programs as cache
 from ..xla.compile_cache.entries import BrokenEntry
 from ..xla.compile_cache.failures import report
 from ..xla.compile_cache.store import Store
+from .linking import UnknownObject
 from .llvm_text import efforts_of, llvm_module
 from .machine_code import MachineCode, compile_loops, key_of, load
 
@@ -70,18 +71,18 @@ def _machine_code(program: LoopProgram, text: str, efforts: tuple[int, ...]) -> 
     start = time.perf_counter()
     keys = {effort: _PREFIX + key_of(program, text, effort) for effort in efforts}
     for effort in reversed(efforts):
-        kept = _read(store, keys[effort])
+        kept = _kept(program, store, keys[effort])
         if kept is not None:
             monitoring.record_event(cache.HIT)
             monitoring.record_event_duration_secs(cache.RETRIEVAL, time.perf_counter() - start)
             store.count("hits")
-            return _as_first(load(program, kept), text, efforts[efforts.index(effort) :])
+            return _as_first(kept, text, efforts[efforts.index(effort) :])
     monitoring.record_event(cache.MISS)
     store.count("misses")
     start = time.perf_counter()
     code = compile_loops(program, text, efforts[0])
     if time.perf_counter() - start >= settings.persistent_cache_min_compile_time_secs:
-        _keep(store, keys[efforts[0]], code.object_code)
+        cache.keep(store, keys[efforts[0]], code.object_code, settings)
     return _as_first(code, text, efforts)
 
 
@@ -92,23 +93,14 @@ def _as_first(code: MachineCode, text: str, efforts: tuple[int, ...]) -> Machine
     return replace(code, worth_improving=len(text) * _SECONDS_OF_A_CHARACTER)
 
 
-def _read(store: Store, key: str) -> bytes | None:
-    """The object code of an entry; one that is no good is removed."""
+def _kept(program: LoopProgram, store: Store, key: str) -> MachineCode | None:
+    """The machine code of an entry; one that is no good is removed."""
     try:
-        return store.get(key)
+        code = store.get(key)
+        return None if code is None else load(program, code)
     except OSError as error:
         report("an entry cannot be read, and is removed", error)
-    except BrokenEntry as error:
+    except (BrokenEntry, UnknownObject) as error:
         report("an entry is not used, and removed", error)
     store.remove(key)
     return None
-
-
-def _keep(store: Store, key: str, code: bytes) -> None:
-    settings = current_config()
-    if len(code) < settings.persistent_cache_min_entry_size_bytes:
-        return
-    try:
-        store.put(key, code, cache.limit(settings))
-    except OSError as error:
-        report("a compiled program cannot be kept", error)

@@ -24,11 +24,10 @@ from ....runtime.client import extension
 from ....util.messages import message
 from .entries import BrokenEntry
 from .failures import report
-from .files import ForeignFile
 from .keys import key_of
 from .loading import from_bytes, to_bytes
-from .location import UnusableDirectory, directory
-from .store import Store
+from .location import directory
+from .store import DIRECTORY_FAILURES, Store
 
 DEFAULT_LIMIT: Final = 512 << 20
 """Bytes that the cache may take when the user does not say."""
@@ -91,7 +90,7 @@ def store_in_use(settings: Config) -> Store | None:
             _stores[place] = None
             try:
                 _stores[place] = Store(directory(place))
-            except (OSError, ForeignFile, UnusableDirectory) as error:
+            except DIRECTORY_FAILURES as error:
                 report("compiled programs are not kept", error)
         return _stores[place]
 
@@ -133,11 +132,16 @@ def _keep(compiled: Any, store: Store, key: str, device: Any, settings: Config) 
     except extension().JaxRuntimeError:
         # Not every kind of executable has such a form; these are compiled in each process.
         return
+    keep(store, key, payload, settings)
+
+
+def keep(store: Store, key: str, payload: bytes, settings: Config) -> None:
+    """Keep the bytes of a program, if the directory takes them."""
     if len(payload) < settings.persistent_cache_min_entry_size_bytes:
         return
     try:
         store.put(key, payload, limit(settings))
-    except OSError as error:
+    except DIRECTORY_FAILURES as error:
         report("a compiled program cannot be kept", error)
 
 

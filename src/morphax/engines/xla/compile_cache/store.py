@@ -26,7 +26,10 @@ from typing import Any, Final, Literal, NamedTuple, final
 
 from .entries import BrokenEntry, opened, sealed
 from .files import ForeignFile, append, read, remove
-from .location import is_private, prepare
+from .location import UnusableDirectory, is_private, prepare
+
+DIRECTORY_FAILURES: Final = (OSError, ForeignFile, UnusableDirectory)
+"""What opening a directory, or keeping an entry in it, may raise."""
 
 _ENTRY: Final = ".executable"
 _UNFINISHED: Final = ".unfinished"
@@ -86,7 +89,9 @@ class Store:
             return None
         except ForeignFile as error:
             raise BrokenEntry(str(error)) from error
-        payload = opened(entry, key, self._secret)
+        except MemoryError as error:
+            raise BrokenEntry("it is larger than the memory that there is") from error
+        payload = self._opened(entry, key)
         with suppress(OSError):
             os.utime(path, **_NO_LINKS)
         return payload
@@ -94,9 +99,15 @@ class Store:
     def put(self, key: str, payload: bytes, limit: int) -> None:
         """Keep a payload under a key, unless it alone is larger than `limit` bytes.
 
+        A directory that was removed meanwhile is made again, and a new secret is taken over.
+
         Raises:
             OSError: the disk is full, the directory cannot be written, …; nothing is left behind.
+            ForeignFile: the secret is none of ours.
+            UnusableDirectory: the directory may not be trusted any more.
         """
+        prepare(self.folder)
+        self._secret = _secret(self.folder / _SECRET_NAME)
         entry = sealed(payload, key, self._secret)
         if len(entry) > limit:
             return
@@ -112,6 +123,18 @@ class Store:
         with suppress(OSError):
             remove(self._path(key))
 
+    def _opened(self, entry: bytes, key: str) -> bytes:
+        """The payload, by the secret that is known or the one that has taken its place."""
+        try:
+            return opened(entry, key, self._secret)
+        except BrokenEntry:
+            # Somebody may have removed the directory, and another process made it again.
+            secret = _private_secret(self.folder / _SECRET_NAME)
+            if secret is None or secret == self._secret:
+                raise
+        self._secret = secret
+        return opened(entry, key, secret)
+
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}{_ENTRY}"
 
@@ -123,7 +146,7 @@ class Store:
         path = self.folder / _WRITTEN
         try:
             units = append(path, b"." * -(-added // _WRITTEN_UNIT))
-        except ForeignFile:
+        except (ForeignFile, PermissionError):
             with suppress(OSError):
                 remove(path)
             return True
@@ -223,8 +246,8 @@ def _open_private(name: str, flags: int) -> int:
 def _secret(path: Path) -> bytes:
     """The secret of a directory, made on first use.
 
-    One that others can read, or of the wrong length, is no secret: a new one takes its place, and
-    entries made with the old one will fail their digest.
+    One that others can read, that the user cannot, or of the wrong length, is no secret: a new one
+    takes its place, and entries made with the old one will fail their digest.
     """
     found = _private_secret(path)
     if found is None:
@@ -239,7 +262,7 @@ def _secret(path: Path) -> bytes:
 def _private_secret(path: Path) -> bytes | None:
     try:
         secret, facts = read(path)
-    except (FileNotFoundError, ForeignFile):
+    except (FileNotFoundError, ForeignFile, PermissionError):
         return None
     return secret if len(secret) == _SECRET_BYTES and is_private(facts) else None
 

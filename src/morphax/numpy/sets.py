@@ -256,15 +256,11 @@ def isin(
     if count == 0:
         return lax.full(shape, invert)
     if type(count) is int and count <= _FEW and method in ("auto", "compare_all"):
-        # Without an array of all pairs.
         found = reduce(lax.bitwise_or, [lax.eq(element, one) for one in lax.unstack(tested, 0)])
     elif method == "compare_all" or (method == "auto" and type(count) is not int):
         pairs = (count, *shape)
-        equal = lax.eq(
-            lax.broadcast_in_dim(element, pairs, tuple(range(1, len(pairs)))),
-            lax.broadcast_in_dim(tested, pairs, (0,)),
-        )
-        found = lax.reduce_or(equal, (0,))
+        one = lax.broadcast_in_dim(element, pairs, tuple(range(1, len(pairs))))
+        found = lax.reduce_or(lax.eq(one, lax.broadcast_in_dim(tested, pairs, (0,))), (0,))
     else:
         ordered = lax_sort(tested, 0)
         places = searchsorted(ordered, element)

@@ -77,10 +77,11 @@ def shared(function: np.ufunc, avals: Sequence[Any]) -> Any:
     return _many_numbers.divided(function, [aval.dtype.num for aval in avals]) or function
 
 
-def _processors() -> int:
+def processors() -> int:
+    """On how many this process may run."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-set_num_threads(wanted_threads(os.environ.get(_VARIABLE), _processors()))
+set_num_threads(wanted_threads(os.environ.get(_VARIABLE), processors()))

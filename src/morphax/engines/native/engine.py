@@ -14,6 +14,7 @@ from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership
 from ...runtime.places import Places
 from ...runtime.sharding import Sharding, SingleDeviceSharding
+from ...util.threads import processors
 from .. import loops, native
 from ..build_events import COMPILING, LOWERING, reported
 from ..engine import Engine, Options, Plan, Verdict
@@ -24,10 +25,15 @@ _MOST_OPERATIONS: Final = 3000
 """A longer program is not worth the time to judge it."""
 
 _MOST_ELEMENTS: Final = 1 << 14
-"""Larger arrays are better seen to by XLA."""
+"""Larger arrays are better seen to by XLA, where its threads find processors to share them."""
 
 _MOST_WHERE_LOOPS_GAIN: Final = 1 << 15
 """The same of programs with operations that XLA does slowly."""
+
+_FEW_PROCESSORS: Final = 4
+
+_MOST_ON_FEW_PROCESSORS: Final = 1 << 17
+"""The same outside of loops, where there are not more: to start threads takes as long there."""
 
 _OF_CALLS: Final = frozenset((DebugEffect(), OrderedDebugEffect(), IOEffect(), OrderedIOEffect()))
 """Programs with these effects do one thing after the other, and are waited for."""
@@ -114,23 +120,32 @@ def _doubt(jaxpr: Jaxpr) -> str:
     """Why a program is not even translated to be judged; empty if it is."""
     if not _has_compiler():
         return "llvmlite is not installed"
-    programs, count, largest, most = [(jaxpr, False)], 0, 0, _MOST_ELEMENTS
+    programs, count, gains = [(jaxpr, False)], 0, False
+    sizes = {False: 0, True: 0}  # the largest outside of loops, and in them
     while programs:
         program, is_repeated = programs.pop()
         count += len(program.eqns)
         if count > _MOST_OPERATIONS:
             return f"the program has more than {_MOST_OPERATIONS} operations"
-        largest = max(largest, _largest_size(program))
+        sizes[is_repeated] = max(sizes[is_repeated], _largest_size(program))
         for eqn in program.eqns:
             own = program_in_place_of(eqn, "cpu")
             if own is None:
                 if doubt := _doubt_of(eqn, is_repeated):
                     return doubt
-                if _gains(eqn):
-                    most = _MOST_WHERE_LOOPS_GAIN
+                gains = gains or _gains(eqn)
             inner = jaxprs_in_params(eqn.params) if own is None else [own]
             programs += [(x, is_repeated or eqn.primitive.repeats_programs) for x in inner]
-    return f"an array has {largest} elements, which is much" if largest > most else ""
+    for is_repeated, size in sizes.items():
+        if size > _most_elements(is_repeated, gains):
+            return f"an array has {size} elements, which is much"
+    return ""
+
+
+def _most_elements(is_repeated: bool, gains: bool) -> int:
+    if not is_repeated and processors() <= _FEW_PROCESSORS:
+        return _MOST_ON_FEW_PROCESSORS
+    return _MOST_WHERE_LOOPS_GAIN if gains else _MOST_ELEMENTS
 
 
 def _gains(eqn: Equation) -> bool:

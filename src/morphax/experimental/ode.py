@@ -40,6 +40,7 @@ from ..transforms.flattening import check_callable
 from ..transforms.vmap import vmap
 from ..util.messages import message
 from ._adjoint_pieces import Solver, integrate_back
+from ._ode_fields import Adjoint, Field, Layout, Tangent, check, inexact
 
 # The step may grow and shrink by these factors.
 _SAFETY, _LARGEST_GROWTH, _LARGEST_SHRINKAGE = 0.9, 10.0, 0.2
@@ -84,7 +85,7 @@ def odeint(
     """
     check_callable("odeint", func)
     for leaf in tree.leaves(args):
-        _check("args", is_value(leaf), leaf, "arrays and numbers", "Close over other values.")
+        check("args", is_value(leaf), leaf, "arrays and numbers", "Close over other values.")
     _check_floating("t", [t], np.floating)
     _check_floating("y0", tree.leaves(y0), np.inexact)
     t = jnp.asarray(t)
@@ -100,8 +101,8 @@ def odeint(
     converted, captured = closure_convert(func, y0, t[0], *args)
     field_function = converted if captured else func
     leaves, structure = tree.flatten((*args, *captured))
-    layout = _Layout.of(y0)
-    field = _Field(field_function, layout, structure)
+    layout = Layout.of(y0)
+    field = Field(field_function, layout, structure)
     ys = _solve(field, _Control(rtol, atol, mxstep, hmax), layout.ravel(y0), t, *leaves)
     return vmap(layout.unravel)(ys)
 
@@ -110,129 +111,7 @@ def _check_floating(name: str, leaves: Sequence[Any], kind: Any) -> None:
     word = "floating" if kind is np.floating else "floating or complex"
     for leaf in leaves:
         fits = is_value(leaf) and dtypes.issubdtype(aval_of(leaf).dtype, kind)
-        _check(name, fits, leaf, f"a {word} dtype", "Convert the value, 1 to 1.0 say.")
-
-
-def _check(name: str, fits: bool, leaf: Any, expected: str, fix: str) -> None:
-    if not fits:
-        given = str(aval_of(leaf)) if is_value(leaf) else f"{leaf!r:.80} of {type(leaf).__name__}"
-        raise TypeError(
-            message(f"odeint, argument {name}", given=given, expected=expected, fix=fix)
-        )
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """How a tree lies in a vector."""
-
-    structure: Any
-    avals: tuple[Any, ...]
-
-    @classmethod
-    def of(cls, example: Any) -> _Layout:
-        leaves, structure = tree.flatten(example)
-        return cls(structure, tuple([aval_of(x).strip_weak_type() for x in leaves]))
-
-    def ravel(self, value: Any) -> Any:
-        dtype = dtypes.result_type(*[a.dtype for a in self.avals], np.float16)
-        if all([a.dtype == self.avals[0].dtype for a in self.avals]):
-            dtype = self.avals[0].dtype
-        leaves = tree.leaves(value)
-        for x, aval in zip(leaves, self.avals, strict=False):
-            fits = dtypes.issubdtype(aval.dtype, np.complexfloating) or not jnp.iscomplexobj(x)
-            fix = "Give the initial value, y0, a complex dtype."
-            _check("func", fits, x, f"slopes that are real, as the values, {aval}, are", fix)
-        return jnp.concatenate([jnp.ravel(jnp.asarray(x)).astype(dtype) for x in leaves])
-
-    def unravel(self, vector: Any) -> Any:
-        ends = np.cumsum([a.size for a in self.avals])[:-1]
-        parts = jnp.split(vector, ends)
-        return self.structure.unflatten(
-            [
-                (x if dtypes.issubdtype(a.dtype, np.complexfloating) else jnp.real(x))
-                .astype(a.dtype)
-                .reshape(a.shape)
-                for x, a in zip(parts, self.avals, strict=True)
-            ]
-        )
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """The user's function on vectors: (y, t, leaves of the further arguments) → dy/dt."""
-
-    function: Callable[..., Any]
-    layout: _Layout
-    arguments: Any
-
-    def __call__(self, y: Any, t: Any, *leaves: Any) -> Any:
-        args = self.arguments.unflatten(leaves)
-        result = self.function(self.layout.unravel(y), t, *args)
-        given = tree.structure(result), [aval_of(x).shape for x in tree.leaves(result)]
-        expected = self.layout.structure, [a.shape for a in self.layout.avals]
-        if given != expected:
-            raise (TypeError if given[0] != expected[0] else ValueError)(
-                message(
-                    "odeint, result of func",
-                    given=f"{given[0]} of shapes {given[1]}",
-                    expected=f"{expected[0]} of shapes {expected[1]}, as y0",
-                    fix="Return dy/dt in the containers and shapes of y.",
-                )
-            )
-        return self.layout.ravel(result)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Adjoint:
-    """The field of (y, ȳ, t̄, ā): the equation itself, and its adjoint.
-
-    dȳ/dt = −(∂f/∂y)ᵀ ȳ,  dt̄/dt = −(∂f/∂t)ᵀ ȳ,  dā/dt = −(∂f/∂a)ᵀ ȳ.
-    """
-
-    field: Callable[..., Any]
-    layout: _Layout
-
-    def __call__(self, state: Any, t: Any, *leaves: Any) -> Any:
-        y, y_bar, *_ = self.layout.unravel(state)
-        moved, pull = vjp(self.field, y, t, *leaves)
-        y_change, t_change, *changes = pull(y_bar)
-        rest = [-x for x in (y_change, t_change, *_inexact(changes))]
-        return self.layout.ravel([moved, *rest])
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Tangent:
-    """The field of (y, ẏ): the equation itself, and how the solution moves with what is given.
-
-    dẏ/dt = (∂f/∂y) ẏ + (∂f/∂t) ṫ + (∂f/∂a) ȧ, where ṫ and ȧ follow the `count` leaves a.
-    """
-
-    field: Callable[..., Any]
-    layout: _Layout
-    count: int
-
-    def __call__(self, state: Any, t: Any, *values: Any) -> Any:
-        y, direction = self.layout.unravel(state)
-        leaves, directions = values[: self.count], values[self.count :]
-
-        def field(y: Any, t: Any, *moving: Any) -> Any:
-            given = iter(moving)
-            merged = [next(given) if _inexact([x]) else x for x in leaves]
-            return self.field(y, t, *merged)
-
-        # By two pullbacks: a field may have a custom one, and then nothing else.
-        moved, pull = vjp(field, y, t, *_inexact(leaves))
-        _, push = vjp(pull, jnp.zeros_like(moved))
-        return self.layout.ravel([moved, *push((direction, *directions))])
-
-
-def _inexact(leaves: Sequence[Any]) -> list[Any]:
-    """Those of floating or complex dtype."""
-    return [x for x in leaves if dtypes.issubdtype(aval_of(x).dtype, np.inexact)]
+        check(name, fits, leaf, f"a {word} dtype", "Convert the value, 1 to 1.0 say.")
 
 
 @final
@@ -338,9 +217,9 @@ def _backward(
 ) -> tuple[Any, ...]:
     """Integrate the adjoint equation from time to time, from the last to the first."""
     ys, ts, args = residuals
-    sums = [jnp.zeros_like(x) for x in _inexact(args)]
-    layout = _Layout.of([ys[0], g[0], ts[0], *sums])
-    adjoint = _Adjoint(field, layout)
+    sums = [jnp.zeros_like(x) for x in inexact(args)]
+    layout = Layout.of([ys[0], g[0], ts[0], *sums])
+    adjoint = Adjoint(field, layout)
 
     def one_interval(state: Any, here: Any) -> tuple[Any, Any]:
         y_bar, t_bar, sums = state
@@ -356,12 +235,12 @@ def _backward(
     intervals = ys[1:], g[1:], ts[1:], ts[:-1], ys[:-1]
     (y_bar, t_bar, sums), moves = lax.scan(one_interval, start, intervals, reverse=True)
     totals = iter(sums)
-    changes = [next(totals) if _inexact([x]) else None for x in args]
+    changes = [next(totals) if inexact([x]) else None for x in args]
     return (y_bar + g[0], jnp.concatenate([t_bar[None], moves]), *changes)
 
 
 def _pull(
-    adjoint: _Adjoint, control: _Control, begin: Any, y_earlier: Any, times: Any, *args: Any
+    adjoint: Adjoint, control: _Control, begin: Any, y_earlier: Any, times: Any, *args: Any
 ) -> Any:
     """The adjoint state at the second of two times, where the solution is known, from the first."""
 
@@ -393,7 +272,7 @@ def _pull_forward(*operands: Any) -> tuple[Any, Any]:
     return _pulled(*operands), operands[2:]
 
 
-def _pull_backward(adjoint: _Adjoint, control: _Control, residuals: Any, g: Any) -> tuple[Any, ...]:
+def _pull_backward(adjoint: Adjoint, control: _Control, residuals: Any, g: Any) -> tuple[Any, ...]:
     """Second derivatives: ⟨g, Jᵀ ȳ⟩ = ⟨ȳ, J g⟩, and J g is integrated forwards, beside y.
 
     So nothing grows that decays, and the derivatives of J g are those of a solution.  All is a
@@ -402,8 +281,8 @@ def _pull_backward(adjoint: _Adjoint, control: _Control, residuals: Any, g: Any)
     begin, y, times, *args = residuals
     _, y_bar, *_ = adjoint.layout.unravel(begin)
     y_change, moved, *directions = adjoint.layout.unravel(g)
-    layout = _Layout.of([y, moved])
-    tangent = _Tangent(adjoint.field, layout, len(args))
+    layout = Layout.of([y, moved])
+    tangent = Tangent(adjoint.field, layout, len(args))
 
     def forwards(y: Any, times: Any, *args: Any) -> Any:
         start = layout.ravel([y, moved])

@@ -1,4 +1,4 @@
-"""The equations that `odeint` solves as fields on vectors: the user's, and its derivatives'."""
+"""Vector fields of `odeint`: the user's function on vectors, its adjoint and its tangent."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from ... import numpy as jnp
 from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...engines.reference.replay import replayed
+from ...lax.elementwise.gamma_parts import LANCZOS_SHIFT, lanczos_parts
 from ...lax.ground.formulas import ByFormula, Notation
 from ...numpy.half_precision import in_float32
 from ...util.messages import message
@@ -19,6 +20,7 @@ from ._log_gamma import loggamma
 from ._operands import operands
 
 _START_OF_STIRLING = 10.0
+_LANCZOS_SCALE = math.sqrt(2 * math.pi) * math.exp(-LANCZOS_SHIFT - 0.5)
 # Highest power first.
 _STIRLING = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 
@@ -58,15 +60,27 @@ def gammasgn(x: Any) -> Any:
 
 
 def _gamma(m: Notation, x: Any) -> Any:
-    """± exp(log |Γ(x)|), and Γ(1 + x) / x about 0, where the logarithm is large."""
-    is_small = abs(x) < 0.5
-    shifted = m.where(is_small, x + 1.0, x)
-    below = m.floor(shifted)
-    is_odd = below - 2.0 * m.floor(0.5 * below) != 0.0
-    size = m.exp(m.lgamma(shifted))
-    value = m.where((shifted < 0.0) & is_odd, -size, size)
-    value = m.where((shifted < 0.0) & (shifted == below), math.nan, value)
-    return m.where(is_small, value / m.where(is_small, x, 1.0), value)
+    """By Lanczos' form for x ≥ 0, and as π / (sin πx · Γ(1 − x)) below."""
+    is_left = x < 0.0
+    above = m.where(is_left, 1.0 - x, x)
+    # Beyond, Γ is ∞, whatever the quotient.
+    bound = m.where(above < 1e18, above, 1e18)
+    numerator, denominator = lanczos_parts(bound)
+    exponent = (above - 0.5) * (m.log(above + LANCZOS_SHIFT) - 1.0)
+    # In two factors, for one alone may leave the range where the product does not.
+    half = m.exp(0.5 * exponent)
+    factor = half * (numerator / (bound * denominator) * _LANCZOS_SCALE)
+    reflected = m.if_any(is_left, lambda: math.pi / (_sine_of_turns(m, x) * factor) / half)
+    is_pole = is_left & (x == m.floor(x))
+    return m.where(is_pole, math.nan, m.where(is_left, reflected, half * factor))
+
+
+def _sine_of_turns(m: Notation, x: Any) -> Any:
+    """sin πx, with all digits next to its zeros."""
+    whole = m.floor(x + 0.5)
+    is_odd = whole - 2.0 * m.floor(0.5 * whole) != 0.0
+    sine = m.sin(math.pi * (x - whole))
+    return m.where(is_odd, -sine, sine)
 
 
 @final
@@ -75,7 +89,6 @@ class Gamma(ByFormula):
 
     name = "gamma"
     formula = _gamma
-    keeps_dtype = True
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         from scipy import special
@@ -121,15 +134,15 @@ def betaln(a: Any, b: Any) -> Any:
     a, b = operands("betaln", a, b)
     small, large = jnp.where(a < b, a, b), jnp.where(a < b, b, a)
     remote = (large >= _START_OF_STIRLING) & (small + large >= _START_OF_STIRLING)
-    by_gamma = lax.lgamma(a) + lax.lgamma(b) - lax.lgamma(a + b)
-    by_stirling = _betaln_by_stirling(
+    far = _growth_by_stirling(
         jnp.where(remote, small, 1), jnp.where(remote, large, _START_OF_STIRLING)
     )
-    return jnp.where(remote, by_stirling, by_gamma)
+    near = lax.lgamma(a + b) - lax.lgamma(large)
+    return lax.lgamma(small) - jnp.where(remote, far, near)
 
 
-def _betaln_by_stirling(a: Any, b: Any) -> Any:
-    """log |B(a, b)| for large b and a + b, where log Γ(b) and log Γ(a + b) nearly cancel.
+def _growth_by_stirling(a: Any, b: Any) -> Any:
+    """log |Γ(a + b) / Γ(b)| for large b and a + b, where the two logarithms nearly cancel.
 
     By log Γ(x) = (x − ½) log x − x + ½ log 2π + Δ(x), in their difference only that of the
     corrections Δ is left, and a log b + (a + b − ½) log(1 + a/b) − a.
@@ -138,7 +151,7 @@ def _betaln_by_stirling(a: Any, b: Any) -> Any:
     """
     total = a + b
     quotient = (total - 0.5) * lax.log1p(a / b) + a * (lax.log(b) - 1)
-    return lax.lgamma(a) - quotient + (_correction(b) - _correction(total))
+    return quotient - (_correction(b) - _correction(total))
 
 
 def _correction(x: Any) -> Any:

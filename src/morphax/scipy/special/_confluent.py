@@ -45,8 +45,8 @@ def _confluent_polynomial(m: Notation, degree: Any, b: Any, x: Any) -> Any:
 def _confluent_asymptotic(m: Notation, a: Any, b: Any, x: Any) -> Any:
     """e⁻ˣ ₁F₁(a; b; x) for large x, Γ(b)/Γ(a) xᵃ⁻ᵇ Σ (b − a)ₖ (1 − a)ₖ / (k! xᵏ), or NaN.
 
-    It holds if a term falls below the precision before they grow, no digits cancel, and what is left
-    out is small.
+    It holds if a term falls below the precision before they grow, no digits cancel, and what is
+    left out is small.
     """
 
     def goes_on(k: Any, t: Any, s: Any, ratio: Any, largest: Any) -> Any:

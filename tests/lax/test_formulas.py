@@ -52,6 +52,17 @@ def test_branch_stays_a_branch() -> None:
     assert "conditional(" in text
 
 
+def test_branches_can_be_switched_off() -> None:
+    jax.config.update("jax_branch_formulas", False)
+    try:
+        with jax.cpu_engine("xla"):
+            lowered = jax.jit(lambda x: halved_or_root_p.bind(x)).lower(X)
+    finally:
+        jax.config.update("jax_branch_formulas", True)
+    assert "stablehlo.if" not in lowered.as_text()
+    np.testing.assert_array_equal(lowered.compile()(X), halved_or_root_p.bind(jnp.asarray(X)))
+
+
 def test_branches_are_batched_and_differentiated() -> None:
     x = jnp.asarray([[1.0, 9.0], [2.0, 3.0]])
     mapped = jax.jit(jax.vmap(jax.vmap(jax.grad(halved_or_root_p.bind))))

@@ -203,6 +203,9 @@ class Config:
     quick_first_code: bool = option(
         True, "Run code that is made quickly until better code is worth its time."
     )
+    branch_formulas: bool = option(
+        True, "Leave out the ways of a formula that no number needs.", trace=True
+    )
     cut_fusions: bool = option(True, "Compute no value of a chain too often.", trace=True)
     derive_residuals: bool = option(
         True, "Compute residuals of loops again that quickly follow from others.", trace=True

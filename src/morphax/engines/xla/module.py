@@ -94,6 +94,7 @@ class Module:
         # Whether values that would be computed too often are brought to memory; what is known of
         # programs to this end.
         self.cuts_fusions = current_config().cut_fusions
+        self.branches_formulas = current_config().branch_formulas
         self.cuts: dict[Jaxpr, Any] = {}
         # Whether loops whose members end at different times are divided into blocks of them.
         self.splits_loops = current_config().split_divergent_loops

@@ -293,7 +293,7 @@ class ProgramNotation:
 
     def if_any(self, flags: Written, compute: Callable[[], Any]) -> Written:
         outer = self._builder
-        if outer.module.num_devices > 1:
+        if outer.module.num_devices > 1 or not outer.module.branches_formulas:
             return self.where(flags, compute(), 0.0)  # Devices would wait for each other.
         aval = flags.value.aval.update(dtype=self._scalar.dtype)
 

@@ -49,26 +49,39 @@ def _by_series(z: Any, last: int) -> Any:
 
 def _downwards(z: Any, last: int, reach: float) -> Any:
     """By Miller's algorithm, for 0.1 ≤ z ≤ `reach`, where `last` ≤ `reach`."""
-    start = 2 * ((int(reach) + int(math.sqrt(60 * reach)) + 10) // 2)
+    # So far up J is below the root of the precision, and what the recurrence leaves is its square.
+    digits, more = (60, 10) if z.dtype == np.float64 else (15, 4)
+    start = 2 * ((int(reach) + int(math.sqrt(digits * reach)) + more) // 2)
     big = float(dtypes.finfo(z.dtype).max) ** 0.25
     order = np.arange(last + 1).reshape(-1, *[1] * z.ndim)
 
-    def step(i: Any, state: Any) -> Any:
-        above, current, total, rows = state
-        k = start - i
+    def lower(k: Any, state: Any) -> Any:
+        """J_{k−1} beside J_k, the sum, and by what all have been scaled."""
+        above, current, total = state
         following = current * (2 * k.astype(z.dtype) / z) - above
         # The numbers grow towards low orders; only their ratios count.
         scale = jnp.where(lax.abs(following) > big, 1 / big, 1)
         following = following * scale
         is_even = (k - 1) % 2 == 0
         total = total * scale + jnp.where(is_even, jnp.where(k == 1, 1, 2) * following, 0)
-        rows = jnp.where(order == k - 1, following, rows * scale)
-        return current * scale, following, total, rows
+        return (current * scale, following, total), scale
+
+    def step(i: Any, state: Any) -> Any:
+        return lower(start - i, state)[0]
+
+    def step_with_rows(i: Any, state: Any) -> Any:
+        *numbers, rows = state
+        (*numbers, total), scale = lower(start - i, numbers)
+        rows = jnp.where(order == start - i - 1, numbers[1], rows * scale)
+        return *numbers, total, rows
 
     zeros = jnp.zeros_like(z)
-    rows = jnp.zeros((last + 1, *z.shape), z.dtype)
     small = jnp.full_like(z, float(dtypes.finfo(z.dtype).tiny) ** 0.5)
-    _, _, total, rows = lax.fori_loop(0, start, step, (zeros, small, zeros, rows))
+    # Only the last steps have rows to keep.
+    first_kept = start - last - 1
+    state = lax.fori_loop(0, first_kept, step, (zeros, small, zeros))
+    rows = jnp.zeros((last + 1, *z.shape), z.dtype)
+    *_, total, rows = lax.fori_loop(first_kept, start, step_with_rows, (*state, rows))
     return rows / total
 
 
@@ -99,7 +112,12 @@ def _bessel_jn(z: Any, last: int) -> Any:
     reach = max(_START_OF_HANKEL, float(last))
     is_small, is_large = size < _END_OF_SERIES, size > reach
     small = _by_series(jnp.where(is_small, size, 0), last)
-    large = _upwards(jnp.where(is_large & (size < np.inf), size, reach), last)
+    # Under a transformation that has no branches, both are computed.
+    large = lax.cond(
+        jnp.any(is_large),
+        lambda: _upwards(jnp.where(is_large & (size < np.inf), size, reach), last),
+        lambda: jnp.zeros_like(small),
+    )
     middle = _downwards(jnp.where(is_small | is_large, 1, size), last, reach)
     large = jnp.where(size == np.inf, 0, large)
     value = jnp.where(is_small, small, jnp.where(is_large, large, middle))

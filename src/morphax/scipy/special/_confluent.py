@@ -42,11 +42,11 @@ def _confluent_polynomial(m: Notation, degree: Any, b: Any, x: Any) -> Any:
     return m.iterate(goes_on, step, (0.0, one, one))[1]
 
 
-def _confluent_asymptotic(m: Notation, a: Any, b: Any, x: Any) -> tuple[Any, Any]:
-    """e⁻ˣ ₁F₁(a; b; x) for large x, Γ(b)/Γ(a) xᵃ⁻ᵇ Σ (b − a)ₖ (1 − a)ₖ / (k! xᵏ); whether it holds.
+def _confluent_asymptotic(m: Notation, a: Any, b: Any, x: Any) -> Any:
+    """e⁻ˣ ₁F₁(a; b; x) for large x, Γ(b)/Γ(a) xᵃ⁻ᵇ Σ (b − a)ₖ (1 − a)ₖ / (k! xᵏ), or NaN.
 
-    It does if a term falls below the precision before they grow, no digits cancel, and what is left
-    out is small.
+    It holds if a term falls below the precision before they grow, no digits cancel, and what is
+    left out is small.
     """
 
     def goes_on(k: Any, t: Any, s: Any, ratio: Any, largest: Any) -> Any:
@@ -68,14 +68,14 @@ def _confluent_asymptotic(m: Notation, a: Any, b: Any, x: Any) -> tuple[Any, Any
     # What is left out is Γ(b)/Γ(b − a) (−x)⁻ᵃ.
     rest = m.lgamma(a) - m.lgamma(b - a) + (b - 2.0 * a) * log_x - x
     holds = (abs(t) <= 4.0 * m.precision * abs(s)) & (largest <= 4.0 * abs(s)) & (rest < -40.0)
-    return sign * power * s, holds
+    return m.where(holds, sign * power * s, math.nan)
 
 
 def _confluent_positive(m: Notation, a: Any, b: Any, x: Any, exponent: Any) -> Any:
     """e^exponent ₁F₁(a; b; x) for x ≥ 0, where it is no polynomial."""
     is_far = x > _ASYMPTOTIC
-    far, holds = _confluent_asymptotic(m, a, b, m.where(is_far, x, 1e10))
-    is_far = is_far & holds
+    far = m.if_any(is_far, lambda: _confluent_asymptotic(m, a, b, m.where(is_far, x, 1e10)))
+    is_far = is_far & (far == far)
     half = m.exp(0.5 * (x + exponent))
     x = m.where(is_far, 0.0, x)
     one_sign = (a > 0.0) & (b > 0.0)
@@ -101,9 +101,13 @@ def confluent(m: Notation, a: Any, b: Any, x: Any) -> Any:
     b = m.where(is_degree(m, b) & ((x == 0.0) | is_pole), 1.0, b)
     is_polynomial, is_turned = is_degree(m, a), is_degree(m, b - a)
     degree = m.where(is_polynomial, -a, m.where(is_turned, a - b, 0.0))
-    polynomial = _confluent_polynomial(m, degree, b, m.where(is_polynomial, x, -x))
-    whole = m.where(is_polynomial, polynomial, Scaled(polynomial, 0.0).times_exp(m, x))
     is_whole = is_polynomial | is_turned
+
+    def by_recurrence() -> Any:
+        polynomial = _confluent_polynomial(m, degree, b, m.where(is_polynomial, x, -x))
+        return m.where(is_polynomial, polynomial, Scaled(polynomial, 0.0).times_exp(m, x))
+
+    whole = m.if_any(is_whole, by_recurrence)
     inner_a, inner_b = m.where(is_whole, 1.0, a), m.where(is_whole, 2.0, b)
     inner = m.where(is_whole, 0.0, x)
     is_left = inner < 0.0

@@ -39,7 +39,9 @@ def _spence(m: Notation, x: Any) -> Any:
     reduced = m.where(is_large, 1.0 / inner, inner)
     is_small = reduced < 0.5
     log = m.log(reduced)
-    log_of_rest = m.log1p(-m.where(is_small, reduced, 0.0))
+    below = m.where(is_small, reduced, 0.0)
+    # What 1 − x loses is not seen in float32.
+    log_of_rest = m.log1p(-below) if m.precision < 1e-9 else m.log(1.0 - below)
     u = m.where(is_small, -log_of_rest, -log)
     square = u * u
     series = u + square * (u * polynomial(_BERNOULLI, square) - 0.25)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -104,11 +105,20 @@ def _in_domain(p: Any, q: Any, slope: Callable[[Any, Any], Any], elsewhere: floa
 
 @custom_jvp
 def _log_ratio(p: Any, q: Any) -> Any:
-    """log(p / q) of positive numbers, also where the quotient leaves the range of the dtype."""
+    """log(p / q) of positive numbers, also where the quotient leaves the range of the dtype.
+
+    There both are scaled by a power of two, of which the quotient has the square.
+    """
     ratio = p / q
     limits = dtypes.finfo(aval_of(ratio).dtype)
-    is_normal = (ratio >= float(limits.tiny)) & (ratio <= float(limits.max))
-    return jnp.where(is_normal, lax.log(jnp.where(is_normal, ratio, 1)), lax.log(p) - lax.log(q))
+    power = (limits.maxexp + limits.nmant) // 2
+    above, below = ratio > float(limits.max), ratio < float(limits.tiny)
+    large, small = 2.0**power, 2.0**-power
+    # XLA makes  p · scale · scale / q  of a quotient by  q / scale.
+    scale = jnp.where(above, small, jnp.where(below, large, 1))
+    inverse = jnp.where(above, large, jnp.where(below, small, 1))
+    rest = jnp.where(above, 2 * power, jnp.where(below, -2 * power, 0)) * math.log(2)
+    return lax.log((p * scale) / (q * inverse)) + rest
 
 
 _log_ratio.defjvps(lambda t, out, p, q: t / p, lambda t, out, p, q: -t / q)

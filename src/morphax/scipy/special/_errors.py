@@ -16,37 +16,24 @@ from ...lax.elementwise.inverse_erfc import erfc_inv_p
 from ...numpy.complex_numbers import is_complex
 from ...numpy.half_precision import in_float32
 from ...util.messages import described, message
-from ._operands import operands, polynomial, real_operands, strong
+from ._operands import chebyshev, operands, polynomial, real_operands, strong
 
 _SQRT_HALF = math.sqrt(0.5)
 _INVERSE_SQRT_PI = 1 / math.sqrt(math.pi)
 _SQRT_2PI = math.sqrt(2 * math.pi)
 
-# Cody (1969), numerators and denominators, highest power first.
-_ERFCX_MIDDLE = (
-    (
-        2.15311535474403846e-8,
-        5.64188496988670089e-1,
-        8.88314979438837594e0,
-        6.61191906371416295e1,
-        2.98635138197400131e2,
-        8.81952221241769090e2,
-        1.71204761263407058e3,
-        2.05107837782607147e3,
-        1.23033935479799725e3,
-    ),
-    (
-        1.0,
-        1.57449261107098347e1,
-        1.17693950891312499e2,
-        5.37181101862009858e2,
-        1.62138957456669019e3,
-        3.29079923573345963e3,
-        4.36261909014324716e3,
-        3.43936767414372164e3,
-        1.23033935480374942e3,
-    ),
-)
+# Chebyshev series of (x + ½) erfcx x in (x − 3.5) / (x + 3.5) for x ≥ 0, computed with 50 digits.
+_ERFCX = (
+    0.588816365818062, -0.0008150886417073145, -0.04366841286731573, 0.029004874185146634,
+    -0.012170057698091112, 0.0037647418578178743, -0.0008719408788556261, 0.00014134914908277792,
+    -1.159245580563175e-05, -1.0558833490665204e-06, 4.382880078446411e-07, -3.052851317543059e-08,
+    -8.558332358170958e-09, 1.6956801343056294e-09, 1.27330809683023e-10, -6.241392039758147e-11,
+    -1.1061378876716896e-12, 2.2136301819115147e-12, -1.6836330640155063e-14,
+    -8.259628000461789e-14, 9.512051522269417e-16, 3.300593968586416e-15, 1.440141224704502e-17,
+    -1.3895854817871648e-16,
+)  # fmt: skip
+_ERFCX_OF_SINGLE = np.polynomial.chebyshev.cheb2poly(_ERFCX[:14])[::-1].tolist()
+# Cody (1969), numerator and denominator, highest power first.
 _ERFCX_REMOTE = (
     (
         1.63153871373020978e-2,
@@ -199,8 +186,10 @@ def erfcx(x: Any) -> Any:
     """exp(x²) · erfc(x), which does not vanish as `erfc` does: about 1 / (x √π) for large x.
 
     Reference:
+        Shepherd & Laframboise, "Chebyshev approximation of (1 + 2x) exp(x²) erfc x in 0 ≤ x < ∞",
+        Mathematics of Computation 36 (1981).
         W. J. Cody, "Rational Chebyshev approximations for the error function", Mathematics of
-        Computation 23 (1969).
+        Computation 23 (1969), for the derivative.
 
     Example:
         >>> from morphax.scipy import special
@@ -212,16 +201,19 @@ def erfcx(x: Any) -> Any:
 
 @custom_jvp
 def _erfcx(x: Any) -> Any:
-    size = lax.abs(x)
-    small, remote = size < 0.46875, size > 4
-    middle = _ratio(jnp.where(small | remote, 1, size), _ERFCX_MIDDLE)
-    far = jnp.where(remote, size, 4)
-    tail = (_INVERSE_SQRT_PI - _erfcx_correction(far)) / far
-    above = jnp.where(remote, tail, middle)
-    squared = jnp.where(small, x, 0)
-    near = lax.exp(squared * squared) * lax.erfc(squared)
-    below = 2 * lax.exp(size * size) - above
-    return jnp.where(small, near, jnp.where(x < 0, below, above))
+    is_left = x < 0
+    above = _erfcx_right(lax.abs(x))
+    return jnp.where(is_left, 2 * lax.exp(jnp.where(is_left, x * x, 0)) - above, above)
+
+
+def _erfcx_right(x: Any) -> Any:
+    """erfcx x for x ≥ 0."""
+    bounded = jnp.minimum(x, 1e30)
+    # In this order next to no digits are lost about 0.
+    t = 2 * bounded / (bounded + 3.5) - 1
+    if x.dtype == np.float64:
+        return chebyshev(t, _ERFCX, 2.0**-57) / (x + 0.5)
+    return polynomial(t, _ERFCX_OF_SINGLE) / (x + 0.5)
 
 
 def _erfcx_correction(x: Any) -> Any:
@@ -264,7 +256,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
 def _log_ndtr(x: Any) -> Any:
     below = x < -1
     low = jnp.where(below, x, -1)
-    tail = lax.log(0.5 * _erfcx(low * -_SQRT_HALF)) - 0.5 * low * low
+    tail = lax.log(0.5 * _erfcx_right(low * -_SQRT_HALF)) - 0.5 * low * low
     above = lax.log1p(-0.5 * lax.erfc(jnp.where(below, 0, x) * _SQRT_HALF))
     return jnp.where(below, tail, above)
 

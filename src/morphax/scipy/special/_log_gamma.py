@@ -37,9 +37,10 @@ def _right(z: Any) -> Any:
     series = series - jnp.where(near_two, 0, lax.log1p(distance))
     is_small = lax.abs(z) < _STEPS + 1
     small = jnp.where(is_small & ~is_near, z, 1.5)
-    factors: Any = 0
-    for k in range(_STEPS):
-        factors = factors + lax.log(small + k)
+    # The angles of two of them add up to less than π, so that one logarithm is that of both.
+    factors = lax.log(small + (_STEPS - 1))
+    for k in range(0, _STEPS - 1, 2):
+        factors = factors + lax.log((small + k) * (small + (k + 1)))
     far = jnp.where(is_small, small + _STEPS, z)
     inverse = 1 / far
     correction = inverse * polynomial(inverse * inverse, _STIRLING)

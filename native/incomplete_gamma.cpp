@@ -121,6 +121,8 @@ ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer a, ffi::AnyBuffer 
       return run<LogOfLower>(pool, a, x, out);
     case 5:
       return run<LogOfUpper>(pool, a, x, out);
+    case 6:
+      return run<Density>(pool, a, x, out);
     default:
       return ffi::Error::InvalidArgument("an incomplete gamma function that is not known");
   }
@@ -153,6 +155,7 @@ void bind(nb::module_& module) {
   bind_function<SlopeOfSample>(module, "random_gamma_grad");
   bind_function<LogOfLower>(module, "log_igamma");
   bind_function<LogOfUpper>(module, "log_igammac");
+  bind_function<Density>(module, "gamma_density");
   bind_handler(module, handler, "XLA's way to the functions, as a capsule.");
 }
 

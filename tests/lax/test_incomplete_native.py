@@ -20,6 +20,7 @@ FORMULAS = {
     "igammac": formulas.upper,
     "igamma_grad_a": formulas.slope_of_lower,
     "random_gamma_grad": formulas.slope_of_sample,
+    "gamma_density": formulas.density_of_gamma,
     "log_igamma": functools.partial(formulas.log_of_tail, upper=False),
     "log_igammac": functools.partial(formulas.log_of_tail, upper=True),
 }

@@ -48,6 +48,11 @@ struct Parameter {
     digamma_of_next = incomplete_gamma::digamma(a + 1);
   }
 
+  // The logarithm of D beside a log x − x.
+  double log_of_constant() const {
+    return a >= kStartOfStirling ? a - a * std::log(a) + log_factor : -log_gamma;
+  }
+
   void expand() {
     if (is_expanded) return;
     const double inverse = 1 / a;

@@ -10,7 +10,7 @@ from .report import Line
 
 
 def draw(lines: Sequence[Line], path: Path) -> None:
-    """Draw one bar per line, as long as the logarithm of its ratio to JAX.
+    """Draw one bar per line, as long as the logarithm of its ratio to JAX, or to SciPy.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -32,7 +32,7 @@ def draw(lines: Sequence[Line], path: Path) -> None:
     axes.set_xticks(list(ticks), [_ratio(tick) for tick in ticks], fontsize=7)
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_ylim(places[-1] - 1, 1)
-    axes.set_title("Time or memory relative to JAX; black marks are promises", fontsize=9)
+    axes.set_title("Time or memory relative to JAX or SciPy; black marks are promises", fontsize=9)
     figure.savefig(path)
 
 

@@ -54,11 +54,13 @@ REASONS: dict[str, str] = {
     "jit max along": _FUSION,
 }
 _WORST = 12
+RIVALS = {"jax": "JAX", "scipy": "SciPy"}
+"""What we are compared with: the first that a group has."""
 PEERS = {"numpy": "NumPy", "torch": "PyTorch", "xla": "on XLA", "c": "C by hand"}
 
 
 class Line(NamedTuple):
-    """One figure of each package, and the ratio of the first two.
+    """One figure of each package, and the ratio of ours to that of the rival.
 
     Args:
         group: it belongs to.
@@ -66,6 +68,7 @@ class Line(NamedTuple):
         ours, theirs: medians over rounds.
         ratio: median of the rounds' ratios.
         peers: medians of other libraries.
+        rival: with whom we are compared.
     """
 
     group: str
@@ -74,6 +77,7 @@ class Line(NamedTuple):
     theirs: float
     ratio: float
     peers: Figures
+    rival: str = "jax"
 
     @property
     def promise(self) -> float | None:
@@ -83,7 +87,7 @@ class Line(NamedTuple):
 
     @property
     def is_behind(self) -> bool:
-        """Whether JAX does better."""
+        """Whether the rival does better."""
         return self.ratio > 1.0
 
     @property
@@ -100,6 +104,7 @@ class Line(NamedTuple):
 def lines_of(group: str, rounds: Sequence[dict[str, Figures]]) -> list[Line]:
     """The lines of a group, from the figures of each round by package."""
     first = rounds[0]
+    rival = next(name for name in RIVALS if name in first)
 
     def middle(package: str, name: str) -> float:
         return median([figures[package][name] for figures in rounds])
@@ -109,12 +114,13 @@ def lines_of(group: str, rounds: Sequence[dict[str, Figures]]) -> list[Line]:
             group,
             name,
             middle("morphax", name),
-            middle("jax", name),
-            median([x["morphax"][name] / x["jax"][name] for x in rounds]),
+            middle(rival, name),
+            median([x["morphax"][name] / x[rival][name] for x in rounds]),
             {peer: middle(peer, name) for peer in PEERS if name in first.get(peer, {})},
+            rival,
         )
         for name in first["morphax"]
-        if name in first["jax"]
+        if name in first[rival]
     ]
 
 
@@ -138,7 +144,7 @@ def table(lines: Sequence[Line]) -> str:
     titles = [
         "",
         "morphax",
-        "JAX",
+        RIVALS[lines[0].rival],
         "ratio",
         *(PEERS[p] for p in peers),
         "promise",
@@ -175,7 +181,7 @@ def summary(lines: Sequence[Line]) -> str:
     """How many lines are where, and why we are behind where we know."""
     behind = [line for line in lines if line.is_behind]
     missed = [x for x in lines if x.promise is not None and x.ratio > x.promise]
-    count = f"{len(lines)} lines: behind JAX in {len(behind)}, promises missed in {len(missed)}."
+    count = f"{len(lines)} lines: behind in {len(behind)}, promises missed in {len(missed)}."
     return "\n".join([count, *([""] if behind else []), *map(_explained, behind)])
 
 

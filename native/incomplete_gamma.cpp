@@ -6,12 +6,16 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "incomplete_gamma_formulas.h"
+#include "kernels.h"
 #include "parts.h"
+#include "wide_elementary.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
 
@@ -39,7 +43,7 @@ class ParametersMet {
 };
 
 template <typename F, typename T>
-void compute(const T* a, const T* x, T* out, std::int64_t first, std::int64_t last) {
+void compute_each(const T* a, const T* x, T* out, std::int64_t first, std::int64_t last) {
   // Four bits more than the result has; the rest is rounded off.
   const double precision = std::numeric_limits<T>::epsilon() / 16.;
   ParametersMet parameters;
@@ -53,6 +57,42 @@ void compute(const T* a, const T* x, T* out, std::int64_t first, std::int64_t la
     if (of_a != parameter.a) parameter.set(of_a, precision, F::kIsSloped);
     out[i] = static_cast<T>(F::of(parameter, of_x));
   }
+}
+
+// exp((a−1) log x − x + offset), where the digits of the sum are those of single precision.
+MORPHAX_VECTORIZED
+void densities(const float* x, double a, double offset, float* out, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double z = x[i];
+    out[i] = static_cast<float>(wide::exponential((a - 1) * wide::logarithm(z) - z + offset));
+  }
+}
+
+// Densities of numbers of one parameter, which is no larger than where the digits end; false if
+// they are not.
+bool are_densities_of_one(const float* a, const float* x, float* out, std::int64_t count) {
+  constexpr double kMost = 100, kPrecision = std::numeric_limits<float>::epsilon() / 16.;
+  const double of_a = a[0];
+  if (!(of_a > 0 && of_a <= kMost) || std::any_of(a, a + count, [a](float b) { return b != a[0]; }))
+    return false;
+  Parameter parameter;
+  parameter.set(of_a, kPrecision, false);
+  densities(x, of_a, std::log(of_a) + parameter.log_of_constant(), out, count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!are_regular(of_a, x[i])) out[i] = static_cast<float>(Density::limit(of_a, x[i]));
+  }
+  return true;
+}
+
+template <typename F, typename T>
+void compute(const T* a, const T* x, T* out, std::int64_t first, std::int64_t last) {
+  if constexpr (std::is_same_v<F, Density> && std::is_same_v<T, float>) {
+    constexpr std::int64_t kWorthALoop = 16;
+    const bool is_worth_it = last - first >= kWorthALoop;
+    if (is_worth_it && are_densities_of_one(a + first, x + first, out + first, last - first))
+      return;
+  }
+  compute_each<F>(a, x, out, first, last);
 }
 
 template <typename T>
@@ -121,6 +161,8 @@ ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer a, ffi::AnyBuffer 
       return run<LogOfLower>(pool, a, x, out);
     case 5:
       return run<LogOfUpper>(pool, a, x, out);
+    case 6:
+      return run<Density>(pool, a, x, out);
     default:
       return ffi::Error::InvalidArgument("an incomplete gamma function that is not known");
   }
@@ -153,6 +195,7 @@ void bind(nb::module_& module) {
   bind_function<SlopeOfSample>(module, "random_gamma_grad");
   bind_function<LogOfLower>(module, "log_igamma");
   bind_function<LogOfUpper>(module, "log_igammac");
+  bind_function<Density>(module, "gamma_density");
   bind_handler(module, handler, "XLA's way to the functions, as a capsule.");
 }
 

@@ -48,6 +48,11 @@ struct Parameter {
     digamma_of_next = incomplete_gamma::digamma(a + 1);
   }
 
+  // The logarithm of D beside a log x − x.
+  double log_of_constant() const {
+    return a >= kStartOfStirling ? a - a * std::log(a) + log_factor : -log_gamma;
+  }
+
   void expand() {
     if (is_expanded) return;
     const double inverse = 1 / a;
@@ -326,6 +331,25 @@ struct LogOfUpper {
   static constexpr bool kIsSloped = false;
   static double of(Parameter& p, double x) { return log_value<true>(p, x) + 0.0; }
   static double limit(double a, double x) { return std::log(Upper::limit(a, x)); }
+};
+
+// x^(a−1) e⁻ˣ / Γ(a), the slope of P.
+struct Density {
+  static constexpr bool kIsSloped = false;
+  static double of(Parameter& p, double x) {
+    const double a = p.a;
+    if (a >= kStartOfStirling) return leading_factor(p, x) / x * a;
+    const double bounded = std::min(x, 1e4);
+    if (p.precision > 1e-9)
+      return a * std::exp((a - 1) * std::log(bounded) - bounded - p.log_gamma);
+    const double half = std::exp(-0.5 * bounded);
+    return std::pow(bounded, a - 1) * half * (a * p.factor) * half;
+  }
+  static double limit(double a, double x) {
+    if (a == 0 && x == 0) return kInfinity;
+    if (!are_defined(a, x)) return kNan;
+    return x > 0 || a > 1 ? 0 : a == 1 ? 1 : kInfinity;
+  }
 };
 
 struct SlopeOfLower {

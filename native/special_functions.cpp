@@ -16,61 +16,19 @@
 
 #include "elementary.h"
 #include "kernels.h"
+#include "wide_elementary.h"
 
 namespace morphax::special_functions {
 
 namespace {
 
 using elementary::bits_as;
+using wide::exponential;
+using wide::kInfinity;
+using wide::logarithm;
+using wide::polynomial;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-template <std::size_t size, std::size_t... i>
-MORPHAX_INLINE double horner(const double (&coefficients)[size], double x,
-                             std::index_sequence<i...>) {
-  double value = coefficients[0];
-  ((value = value * x + coefficients[i + 1]), ...);
-  return value;
-}
-template <std::size_t size>
-MORPHAX_INLINE double polynomial(const double (&coefficients)[size], double x) {
-  return horner(coefficients, x, std::make_index_sequence<size - 1>());
-}
-
-// The integer in the low bits of a double between 2⁵² and 2⁵³, and what is to be added to find it.
-constexpr double kShift = 0x1.8p52, kOfExponents = 0x1p52;
-
-// eˣ with 12 digits; 0 below the normal numbers, and ∞ above the largest one.
-MORPHAX_INLINE double exponential(double x) {
-  constexpr double kTaylor[] = {1 / 39916800., 1 / 3628800., 1 / 362880., 1 / 40320.,
-                                1 / 5040.,     1 / 720.,     1 / 120.,    1 / 24.,
-                                1 / 6.,        1 / 2.,       1.,          1.};
-  constexpr double kPerLog2 = 1.4426950408889634, kHigh = 0.693147180369123816490,
-                   kLow = 1.90821492927058770002e-10;
-  const double bounded = x < -708 ? -708 : x > 709 ? 709 : x;
-  const double shifted = bounded * kPerLog2 + kShift, n = shifted - kShift;
-  const double rest = (bounded - n * kHigh) - n * kLow;
-  // Halves of n, so that neither power of two leaves the range.
-  const auto scale =
-      bits_as<double>((bits_as<std::uint64_t>(shifted) << 52) + bits_as<std::uint64_t>(1.0));
-  const double value = polynomial(kTaylor, rest) * scale;
-  return x < -708 ? 0 : x > 709 ? kInfinity : value;
-}
-
-// log x with 13 digits, for positive normal numbers.
-MORPHAX_INLINE double logarithm(double x) {
-  constexpr double kSeries[] = {2 / 19., 2 / 17., 2 / 15., 2 / 13., 2 / 11.,
-                                2 / 9.,  2 / 7.,  2 / 5.,  2 / 3.,  2.};
-  constexpr double kLog2 = 0.69314718055994530942;
-  constexpr std::uint64_t kRootOfHalf = 0x3fe6a09e667f3bcd, kMantissa = 0x000fffffffffffff;
-  const std::uint64_t offset = bits_as<std::uint64_t>(x) - kRootOfHalf + 0x3ff0000000000000;
-  const double exponent =
-      bits_as<double>((offset >> 52) | bits_as<std::uint64_t>(kOfExponents)) - kOfExponents - 1023;
-  const auto m = bits_as<double>((offset & kMantissa) + kRootOfHalf);
-  const double s = (m - 1) / (m + 1);
-  return exponent * kLog2 + s * polynomial(kSeries, s * s);
-}
 
 MORPHAX_INLINE double i0e_of(double x) {
   constexpr double kNear[] = {

@@ -18,6 +18,7 @@ from . import (
     models,
     operations,
     programs,
+    science,
     small_programs,
     start,
 )
@@ -32,7 +33,7 @@ class Group:
     Args:
         title: of its part of the table.
         measure: (package, scale) → figures by the names of their lines.
-        packages: which can run it; the first two are compared.
+        packages: which can run it; ours is compared with JAX, or with SciPy where JAX is not.
         rounds: at most so many.
         keeps_programs: processes find in a folder what one before them has compiled.
         is_condensed: the report says what share of its lines keeps the promise, and the worst.
@@ -111,6 +112,12 @@ GROUPS = {
         "Programs of many small steps, on the native engine",
         small_programs.on_native,
         peers={"xla": small_programs.on_xla, "c": small_programs.by_hand},
+    ),
+    "science": Group(
+        "Solvers, splines and filters, compiled, beside SciPy",
+        science.compiled,
+        ("morphax",),
+        peers={"scipy": science.by_scipy},
     ),
     "memory": Group("Memory", memory.jits, rounds=1),
 }

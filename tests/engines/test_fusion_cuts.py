@@ -138,3 +138,15 @@ def test_modules_for_other_platforms_are_not_cut() -> None:
     assert "replica_id" not in exported.mlir_module()
     own = jax.export.export(jax.jit(program))(jnp.ones(100))
     np.testing.assert_allclose(own.call(jnp.ones(100)), program(jnp.ones(100)), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_cut"), [((2000, 3), True), ((20, 3), False), ((6000,), False)]
+)
+def test_erf_inv_in_short_rows_reads_its_operand_from_memory(shape: Any, is_cut: bool) -> None:
+    draw = jax.jit(lambda k: jax.random.normal(k, shape))
+    key = jax.random.key(0)
+    assert ("stablehlo.if" in draw.lower(key).as_text()) == is_cut
+    with jax.disable_jit():
+        expected = jax.random.normal(key, shape)
+    np.testing.assert_allclose(draw(key), expected, rtol=2e-6)

@@ -20,6 +20,7 @@ FORMULAS = {
     "igammac": formulas.upper,
     "igamma_grad_a": formulas.slope_of_lower,
     "random_gamma_grad": formulas.slope_of_sample,
+    "gamma_density": formulas.density_of_gamma,
     "log_igamma": functools.partial(formulas.log_of_tail, upper=False),
     "log_igammac": functools.partial(formulas.log_of_tail, upper=True),
 }
@@ -64,3 +65,17 @@ def test_tails_of_tiny_parameters_have_a_logarithm() -> None:
     out = np.empty(1)
     native.log_igammac(np.full(1, 1e-300), np.full(1, 2.0), out)
     np.testing.assert_allclose(out, np.log(1e-300) + np.log(0.04890051070806112), 1e-14)
+
+
+@pytest.mark.parametrize("a", [1e-30, 0.3, 1.0, 9.9, 10.0, 99.0, 101.0])
+def test_densities_of_one_parameter(a: float) -> None:
+    # The largest of the points is none of float32.
+    points = [x for x in POINTS if not 1e38 < x < np.inf]
+    x = np.concatenate([points, np.exp(np.linspace(-20, 6, 3000))]).astype(np.float32)
+    same = np.full(x.size, a, np.float32)
+    with np.errstate(all="ignore"):
+        wide = formulas.density_of_gamma(HostNotation(), *[np.float64(v) for v in (same, x)])
+        expected = np.asarray(wide).astype(np.float32)
+    out = np.empty(x.size, np.float32)
+    native.gamma_density(same, x, out)
+    np.testing.assert_allclose(out, expected, 1.3e-7, float(np.finfo(np.float32).tiny))

@@ -115,8 +115,10 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
 
 
 def _speeds(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    velocities = standard_normal(key, (*shape, 3), dtype)
-    return lax.sqrt(lax.reduce_sum(lax.square(velocities), (len(shape),)))
+    velocities = lax.square(standard_normal(key, (*shape, 3), dtype))
+    # A sum of so few would draw its numbers within its loop, one at a time.
+    x, y, z = [lax.index_in_dim(velocities, i, -1, keepdims=False) for i in range(3)]
+    return lax.sqrt(x + y + z)
 
 
 @replayed(3)

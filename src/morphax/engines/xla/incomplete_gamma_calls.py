@@ -19,6 +19,7 @@ from .stablehlo import Builder, Value
 
 _FUNCTIONS: Final = (
     *("igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "log_igamma", "log_igammac"),
+    "gamma_density",
 )
 """In the order of their numbers in native code."""
 

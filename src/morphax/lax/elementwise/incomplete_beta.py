@@ -58,8 +58,9 @@ def _scale_and_exponent(m: Notation, a: Any, b: Any, x: Any, y: Any) -> tuple[An
 
 def _log_ratio(m: Notation, distance: Any, ratio: Any) -> Any:
     """The logarithm of a ratio, of which also the distance from 1 is known."""
-    is_near = abs(distance) < 0.5
-    return m.where(is_near, m.log1p(m.where(is_near, distance, 0.0)), m.log(ratio))
+    is_near = abs(distance) < 0.3
+    near = log1p_minus(m, distance, ratio) + distance
+    return m.where(is_near, near, m.log(ratio))
 
 
 def _fraction(m: Notation, a: Any, b: Any, x: Any) -> Any:
@@ -98,31 +99,32 @@ def _fraction(m: Notation, a: Any, b: Any, x: Any) -> Any:
 
 def _value(m: Notation, a: Any, b: Any, x: Any) -> Any:
     """I_x(a, b) of positive finite a and b, for 0 < x < 1."""
-    swaps, first, second, lower, upper = _turned(m, a, b, x)
-    factor = _leading_factor(m, first, second, lower, upper)
+    swaps, first, second, lower = _turned(m, a, b, x)
+    # It is the same after the exchange, and before it parts of it depend on no x.
+    factor = _leading_factor(m, a, b, x, 1.0 - x)
     value = factor * _fraction(m, first, second, lower)
     return m.where(swaps, 1.0 - value, value)
 
 
 def _turned(m: Notation, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
-    """Whether 1 − x takes the place of x, then the parameters, the number, and 1 minus it."""
+    """Whether 1 − x takes the place of x, then the parameters and the number."""
     y = 1.0 - x
     at_start = (y > _END_OF_FRACTION) & (x * b < 0.5)
     at_end = (x > _END_OF_FRACTION) & (y * a < 0.5)
     swaps = ((x * b > y * a) & ~at_start) | at_end
     first, second = m.where(swaps, b, a), m.where(swaps, a, b)
-    return swaps, first, second, m.where(swaps, y, x), m.where(swaps, x, y)
+    return swaps, first, second, m.where(swaps, y, x)
 
 
 def log_of_tail(m: Notation, a: Any, b: Any, x: Any, *, upper: bool) -> Any:
     """log I_x(a, b), or log(1 − I_x(a, b)) if `upper`, for a, b > 0, also where that underflows."""
     is_distribution = (a > 0.0) & (b > 0.0) & ((a < math.inf) | (b < math.inf))
     at_zero, at_one = is_distribution & (b == math.inf), is_distribution & (a == math.inf)
-    is_inside = is_distribution & ~(at_zero | at_one) & (x > 0.0) & (x < 1.0)
-    a, b = m.where(is_inside, a, 1.0), m.where(is_inside, b, 1.0)
-    inner = m.where(is_inside, x, 0.5)
-    swaps, first, second, lower, rest = _turned(m, a, b, inner)
-    scale, exponent = _scale_and_exponent(m, first, second, lower, rest)
+    is_regular, is_between = is_distribution & ~(at_zero | at_one), (x > 0.0) & (x < 1.0)
+    a, b = m.where(is_regular, a, 1.0), m.where(is_regular, b, 1.0)
+    is_inside, inner = is_regular & is_between, m.where(is_between, x, 0.5)
+    swaps, first, second, lower = _turned(m, a, b, inner)
+    scale, exponent = _scale_and_exponent(m, a, b, inner, 1.0 - inner)
     tail = exponent + m.log(scale * _fraction(m, first, second, lower))
     opposite = _log_one_minus_exp(m, tail)
     value = m.where(swaps, tail, opposite) if upper else m.where(swaps, opposite, tail)
@@ -140,12 +142,21 @@ def _log_one_minus_exp(m: Notation, x: Any) -> Any:
     return m.where(is_small, m.log(-m.expm1(small)), m.log1p(-m.exp(large)))
 
 
+def _parameters(m: Notation, a: Any, b: Any) -> tuple[Any, Any, Any]:
+    """Whether a and b are positive and finite, and both, with 1 in the place of others.
+
+    It does not depend on x: what follows from scalars alone is computed once.
+    """
+    is_distribution = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf)
+    return is_distribution, m.where(is_distribution, a, 1.0), m.where(is_distribution, b, 1.0)
+
+
 def _regularized(m: Notation, a: Any, b: Any, x: Any) -> Any:
     """I_x(a, b), also at the ends of the ranges."""
-    is_regular = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf) & (x > 0.0) & (x < 1.0)
-    value = _value(
-        m, m.where(is_regular, a, 1.0), m.where(is_regular, b, 1.0), m.where(is_regular, x, 0.5)
-    )
+    is_distribution, inner_a, inner_b = _parameters(m, a, b)
+    is_between = (x > 0.0) & (x < 1.0)
+    is_regular = is_distribution & is_between
+    value = _value(m, inner_a, inner_b, m.where(is_between, x, 0.5))
     # The distribution is at 0 for a = 0 and for b = ∞, at 1 for b = 0 and for a = ∞.
     at_zero, at_one = (a == 0.0) | (b == math.inf), (b == 0.0) | (a == math.inf)
     limit = m.where((x == 1.0) | ((x > 0.0) & at_zero), 1.0, 0.0)
@@ -155,10 +166,9 @@ def _regularized(m: Notation, a: Any, b: Any, x: Any) -> Any:
 
 def _density(m: Notation, a: Any, b: Any, x: Any) -> Any:
     """x^(a−1) (1−x)^(b−1) / B(a, b), also at the ends of the ranges."""
-    is_regular = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf) & (x >= 0.0) & (x <= 1.0)
-    is_inside = is_regular & (x > 0.0) & (x < 1.0)
-    inner_a, inner_b = m.where(is_regular, a, 1.0), m.where(is_regular, b, 1.0)
-    inner = m.where(is_inside, x, 0.5)
+    is_distribution, inner_a, inner_b = _parameters(m, a, b)
+    is_regular, is_between = is_distribution & (x >= 0.0) & (x <= 1.0), (x > 0.0) & (x < 1.0)
+    is_inside, inner = is_distribution & is_between, m.where(is_between, x, 0.5)
     value = _leading_factor(m, inner_a, inner_b, inner, 1.0 - inner) / (inner * (1.0 - inner))
     # At 0 it is 0, b or ∞ as a is above, at or below 1; at 1 likewise.
     own, other = m.where(x == 0.0, inner_a, inner_b), m.where(x == 0.0, inner_b, inner_a)

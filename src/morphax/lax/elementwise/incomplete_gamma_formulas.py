@@ -77,11 +77,11 @@ def density(m: Notation, a: Any, x: Any) -> Any:
     """x^(a−1) e⁻ˣ / Γ(a) for a > 0, x ≥ 0."""
     is_large = a >= START_OF_STIRLING
     small = m.where(is_large, 1.0, a)
-    bounded = m.where(x > 1e4, 1e4, x)
+    at_zero = x == 0.0  # And −0, of which powers may be −∞.
+    bounded = m.where(x > 1e4, 1e4, m.where(at_zero, 0.0, x))
     scale = small * m.exp(-bounded) * m.exp(-log_gamma_of_next(m, small))
     near = m.power(bounded, small - 1.0) * scale
-    at_zero = x == 0.0
-    far = leading_factor(m, a, x) * (a / m.where(at_zero, 1.0, x))
+    far = leading_factor(m, a, x) / m.where(at_zero, 1.0, x) * a
     return m.where(is_large, m.where(at_zero, 0.0, far), near)
 
 
@@ -218,8 +218,8 @@ def _values(m: Notation, a: Any, x: Any, *, upper: bool) -> Any:
 
 def _regular(m: Notation, a: Any, x: Any) -> tuple[Any, Any, Any]:
     """Where a and x are positive and finite, and both with ordinary numbers elsewhere."""
-    is_regular = (a > 0.0) & (x > 0.0) & (a < math.inf) & (x < math.inf)
-    return is_regular, m.where(is_regular, a, 1.0), m.where(is_regular, x, 1.0)
+    of_a, of_x = (a > 0.0) & (a < math.inf), (x > 0.0) & (x < math.inf)
+    return of_a & of_x, m.where(of_a, a, 1.0), m.where(of_x, x, 1.0)
 
 
 def _is_defined(a: Any, x: Any) -> Any:

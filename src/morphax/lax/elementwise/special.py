@@ -13,6 +13,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from ...engines import loops
+from ...engines.xla.fusion_cuts import in_memory
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import ComputedWide, compare
 from ..ground.kinds import FLOATING
@@ -116,6 +117,19 @@ def _erf_inv(x: Any) -> Any:
     return np.where(x == 0, x, special.erfinv(x))
 
 
+_LONGEST_SHORT_ROW: Final = 7
+_WORTH_A_CUT: Final = 1 << 12  # elements
+
+
+def _has_short_rows(b: Builder, out: Any) -> bool:
+    """Whether the compiler for the CPU unrolls the loop over the last axis of many elements."""
+    module = b.module
+    if module.written_for != "cpu" or module.num_devices > 1 or not module.cuts_fusions:
+        return False
+    is_large = out.is_static and len(out.shape) > 1 and out.size >= _WORTH_A_CUT
+    return is_large and 1 < out.shape[-1] <= _LONGEST_SHORT_ROW
+
+
 @final
 class ErfInv(SpecialFunction):
     """The inverse of erf, element by element."""
@@ -124,6 +138,12 @@ class ErfInv(SpecialFunction):
     compiled = True
     numpy = _erf_inv
     stablehlo = "chlo.erf_inv"
+
+    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
+        if _has_short_rows(b, out):
+            # With uniform numbers drawn in its loop it would not vectorise.
+            operands = tuple([in_memory(b, x) for x in operands])
+        return super().lower(b, out, *operands, **params)
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         return loops.special.inverse_erf(w, x)

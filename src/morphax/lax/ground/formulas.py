@@ -196,8 +196,15 @@ class Written:
 class ProgramNotation:
     """Formulas as operations of StableHLO, in the block of `builder`."""
 
-    def __init__(self, builder: Builder, precision: float, dtype: np.dtype = FLOAT64) -> None:
+    def __init__(
+        self,
+        builder: Builder,
+        precision: float,
+        dtype: np.dtype = FLOAT64,
+        shape: tuple[int, ...] = (),
+    ) -> None:
         self._builder = builder
+        self._shape = shape
         self._scalar = ShapedArray((), dtype)
         self.precision = precision
 
@@ -274,7 +281,14 @@ class ProgramNotation:
         start: Sequence[Any],
     ) -> Sequence[Written]:
         outer = self._builder
-        initial = [self._aligned(x)[0] for x in start]
+        # Numbers of Python stay scalars, as counters are; what follows from operands gets steps
+        # that follow from others too.
+        initial = [
+            expanded(outer, self._shape, [x.value])[0]
+            if isinstance(x, Written)
+            else self._aligned(x)[0]
+            for x in start
+        ]
         avals = [v.aval for v in initial]
 
         def condition(inner: Builder, *state: Value) -> list[Value]:
@@ -356,10 +370,12 @@ class ByFormula(Elementwise):
         # Four bits more than the result has; the rest is rounded off.
         precision = float(dtypes.finfo(out.dtype).eps) / 16
         dtype = COMPUTED_IN.get(out.dtype, out.dtype) if self.keeps_dtype else FLOAT64
-        page = ProgramNotation(b, precision, dtype)
-        inputs = [Written(page, b.convert(v, dtype)) for v in expanded(b, out.shape, operands)]
+        page = ProgramNotation(b, precision, dtype, out.shape)
+        # Scalars stay scalars: what follows from them alone is computed once.
+        inputs = [Written(page, b.convert(v, dtype)) for v in operands]
         result: Written = type(self).formula(page, *inputs, **params)
-        return b.convert(result.value, out.dtype)
+        (value,) = expanded(b, out.shape, [b.convert(result.value, out.dtype)])
+        return value
 
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
         return formula_of_scalars(w, partial(type(self).formula, **params), *operands)

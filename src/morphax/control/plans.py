@@ -144,16 +144,16 @@ def _compiled(jaxpr: Jaxpr, options: Options, where: Where) -> Plan:
     plan = engine.compile(jaxpr, places, options)
     plan.engine_name = engine.name
     plan.choice = "\n".join([f"engine {engine.name}", *said])
-    devices = places.devices
-    told = devices[0] if len(devices) == 1 else devices
-    _report(jaxpr, options.name, told, time.perf_counter() - start, said[-1])
+    _report(jaxpr, options.name, places, time.perf_counter() - start, said[-1])
     return plan
 
 
-def _report(jaxpr: Jaxpr, name: str, device: object, seconds: float, by: str) -> None:
+def _report(jaxpr: Jaxpr, name: str, places: Places, seconds: float, by: str) -> None:
     """Tell users who ask for it (``jax_log_compiles``) what was compiled, and by which engine."""
     level = logging.WARNING if current_config().log_compiles else logging.DEBUG
     if _logger.isEnabledFor(level):
         avals = ", ".join([aval.str_short() for aval in jaxpr.in_avals])
+        devices = places.devices
+        told = devices[0] if len(devices) == 1 else devices
         text = "compiled %s(%s) for %r in %.3f s (%s)"
-        _logger.log(level, text, name, avals, device, seconds, by)
+        _logger.log(level, text, name, avals, told, seconds, by)

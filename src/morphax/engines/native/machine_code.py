@@ -8,12 +8,14 @@ llvmlite.
 from __future__ import annotations
 
 import hashlib
+import platform
 from dataclasses import dataclass
 from functools import cache
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, final
 
 from ..loops.program import LoopProgram
+from ..xla.compile_cache.keys import processor
 from .linking import can_link, linked
 from .llvm_text import ENTRY, Scratch, efforts_of, llvm_module
 from .products import BLAS_NAMES, address_in_blas
@@ -81,11 +83,9 @@ def load(program: LoopProgram, code: bytes) -> MachineCode:
 
 def key_of(program: LoopProgram, text: str | None = None, effort: int | None = None) -> str:
     """What object code depends on, as a digest; `text` and `effort` as for `compile_loops`."""
-    import llvmlite
-
     text = text or llvm_module(program)
     effort = efforts_of(text)[-1] if effort is None else effort
-    parts = [text, str(effort), *_host(), llvmlite.__version__, _FORMAT]
+    parts = [text, str(effort), *_surroundings(), _FORMAT]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -112,6 +112,14 @@ def object_code(text: str, effort: int | None = None) -> bytes:
         passes.run(module, builder)
         code: bytes = machine.emit_object(module)
     return code
+
+
+@cache
+def _surroundings() -> tuple[str, ...]:
+    """The compiler and the machine: as the system describes it, for LLVM need not be loaded."""
+    import llvmlite
+
+    return llvmlite.__version__, platform.system(), platform.machine(), processor()
 
 
 @cache

@@ -17,8 +17,8 @@ from ...runtime.sharding import Sharding, SingleDeviceSharding
 from .. import loops, native
 from ..build_events import COMPILING, LOWERING, reported
 from ..engine import Engine, Options, Plan, Verdict
+from ..programs_in_place import program_in_place_of
 from ..xla.compilation import is_watched
-from ..xla.mlir_rules import program_in_place_of
 
 _MOST_OPERATIONS: Final = 3000
 """A longer program is not worth the time to judge it."""

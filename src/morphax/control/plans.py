@@ -24,7 +24,7 @@ from ..core import Jaxpr, without_references
 from ..core.dce import eliminate_dead_code
 from ..engines.choice import choose
 from ..engines.dumps import dump_jaxpr
-from ..engines.engine import Options, Plan
+from ..engines.engine import Options, Plan, Unavailable
 from ..runtime.places import Places
 from ..runtime.sharding import Sharding, SingleDeviceSharding
 from ..util.memo import on_clear
@@ -140,12 +140,22 @@ def _compiled(jaxpr: Jaxpr, options: Options, where: Where) -> Plan:
     else:
         places = where
     dump_jaxpr(options.name, lambda: f"{jaxpr}\n")
+    try:
+        plan, said = _planned(jaxpr, places, options)
+    except Unavailable:
+        # The engine knows now, and leaves the program to another unless the user wants this one.
+        plan, said = _planned(jaxpr, places, options)
+    _report(jaxpr, options.name, places, time.perf_counter() - start, said[-1])
+    return plan
+
+
+def _planned(jaxpr: Jaxpr, places: Places, options: Options) -> tuple[Plan, Sequence[str]]:
+    """The plan of the engine that is chosen, and what the engines have said."""
     engine, said = choose(jaxpr, places.whole, options=options)
     plan = engine.compile(jaxpr, places, options)
     plan.engine_name = engine.name
     plan.choice = "\n".join([f"engine {engine.name}", *said])
-    _report(jaxpr, options.name, places, time.perf_counter() - start, said[-1])
-    return plan
+    return plan, said
 
 
 def _report(jaxpr: Jaxpr, name: str, places: Places, seconds: float, by: str) -> None:

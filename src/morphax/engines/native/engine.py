@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from importlib.util import find_spec
 from typing import Any, Final
 
 from ...array import Array
@@ -19,6 +17,7 @@ from ..build_events import COMPILING, LOWERING, reported
 from ..engine import Engine, Options, Plan, Verdict
 from ..programs_in_place import program_in_place_of
 from ..xla.compilation import is_watched
+from .compiler import fault_of_compiler
 
 _MOST_OPERATIONS: Final = 3000
 """A longer program is not worth the time to judge it."""
@@ -112,8 +111,8 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
 
 def _doubt(jaxpr: Jaxpr) -> str:
     """Why a program is not even translated to be judged; empty if it is."""
-    if not _has_compiler():
-        return "llvmlite is not installed"
+    if fault := fault_of_compiler():
+        return fault
     programs, count, largest, most = [(jaxpr, False)], 0, 0, _MOST_ELEMENTS
     while programs:
         program, is_repeated = programs.pop()
@@ -167,16 +166,6 @@ def _largest_size(program: Jaxpr) -> int:
 def _size(atom: Atom) -> int:
     """The number of elements."""
     return atom.aval.size if isinstance(atom.aval, ShapedArray) else 0
-
-
-@cache
-def _has_compiler() -> bool:
-    """Whether LLVM is there, which is loaded when it is first used."""
-    try:
-        return find_spec("llvmlite") is not None
-    except ValueError:
-        # What stands for the module says nothing of where it is from.
-        return False
 
 
 NATIVE: Final[NativeEngine] = NativeEngine()

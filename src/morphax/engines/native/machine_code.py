@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from ..loops.program import LoopProgram
 from ..xla.compile_cache.keys import processor
+from .compiler import llvm
 from .linking import can_link, linked
 from .llvm_text import ENTRY, Scratch, efforts_of, llvm_module
 from .products import BLAS_NAMES, address_in_blas
@@ -68,8 +69,7 @@ def load(program: LoopProgram, code: bytes) -> MachineCode:
     if can_link():
         pages, address = linked(code, ENTRY)
         return MachineCode(address, size, code, pages)
-    from llvmlite import binding
-
+    binding = llvm()
     for name in BLAS_NAMES:
         if name.encode() in code:
             binding.add_symbol(name, address_in_blas(name))
@@ -96,8 +96,7 @@ def object_code(text: str, effort: int | None = None) -> bytes:
     simplified there and once more when instructions are selected.  So few passes are left to LLVM:
     memory that is registers, fewer branches.
     """
-    from llvmlite import binding
-
+    binding = llvm()
     effort = efforts_of(text)[-1] if effort is None else effort
     machine = _machine(2 if effort else 0)
     with (
@@ -125,8 +124,7 @@ def _surroundings() -> tuple[str, ...]:
 @cache
 def _host() -> tuple[str, str]:
     """The processor, and what it has."""
-    from llvmlite import binding
-
+    binding = llvm()
     return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
 
@@ -137,8 +135,7 @@ def _machine(level: int) -> binding.TargetMachine:
 
 
 def _new_machine(level: int) -> binding.TargetMachine:
-    from llvmlite import binding
-
+    binding = llvm()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()

@@ -79,3 +79,26 @@ def test_unknown_names_are_refused_as_python_does() -> None:
 def test_names_on_demand_are_listed() -> None:
     assert {"grad", "jit", "random", "vmap"} <= set(dir(morphax))
     assert {"cond", "scan", "psum"} <= set(dir(lax))
+
+
+def loaded_by_native_programs(folder: Path) -> set[str]:
+    """The modules that a process with a compile cache has after native programs, called twice."""
+    program = (
+        "import sys, numpy as np, morphax as jax, morphax.numpy as jnp\n"
+        f"jax.config.update('jax_compilation_cache_dir', {str(folder)!r})\n"
+        "f = jax.jit(lambda x, y: jnp.sin(x) * 2 + x.sum() * y)\n"
+        "for x in (np.ones(4, np.float32), jnp.ones(4), np.ones(5, np.float32)):\n"
+        "    f(x, 2.0), f(x, 3), float(f(x, np.float32(1))[0])\n"
+        "g = jax.jit(jax.grad(lambda x: f(x, 1.0).sum()))\n"
+        "jax.block_until_ready(g(jnp.ones(4)))\n"
+        "jax.lax.scan(lambda c, x: (c + x, c), 0.0, jnp.ones(50))\n"
+        "print(*sys.modules)"
+    )
+    return loaded_by(program)
+
+
+def test_native_programs_need_no_jaxlib_and_kept_ones_no_llvm(tmp_path: Path) -> None:
+    first = loaded_by_native_programs(tmp_path)
+    assert "llvmlite.binding" in first
+    assert "jaxlib" not in first
+    assert not {"jaxlib", "llvmlite.binding"} & loaded_by_native_programs(tmp_path)

@@ -605,7 +605,8 @@ def test_keys_depend_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     key = kept_code.key_of(program.loops)
     assert key == kept_code.key_of(program.loops)
-    monkeypatch.setattr(machine_code, "_host", lambda: ("another", "+features"))
+    monkeypatch.setattr(machine_code, "processor", lambda: "another")
+    machine_code._surroundings.cache_clear()
     assert kept_code.key_of(program.loops) != key
 
 

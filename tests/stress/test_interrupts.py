@@ -263,3 +263,19 @@ def test_no_interrupt_is_lost_in_a_collection() -> None:
         """
     )
     assert out == "200\n"
+
+
+def test_without_further_threads_calls_are_made_on_the_main_one() -> None:
+    out = run(
+        """
+        def refused(self):
+            raise RuntimeError("can't start new thread")
+        threading.Thread.start = refused
+        with jax.cpu_engine("native"):
+            f = jax.jit(lambda x: jax.lax.fori_loop(0, 100, lambda i, c: jnp.sin(c) + x, x))
+            print(f(jnp.ones(3)))
+        with jax.cpu_engine("xla"):
+            print(jax.jit(lambda x: x + 1)(jnp.ones(3)))
+        """
+    )
+    assert len(out.splitlines()) == 2

@@ -24,7 +24,7 @@ from ..core import Jaxpr, without_references
 from ..core.dce import eliminate_dead_code
 from ..engines.choice import choose
 from ..engines.dumps import dump_jaxpr
-from ..engines.engine import Options, Plan
+from ..engines.engine import Options, Plan, Unavailable
 from ..runtime.places import Places
 from ..runtime.sharding import Sharding, SingleDeviceSharding
 from ..util.memo import on_clear
@@ -140,20 +140,30 @@ def _compiled(jaxpr: Jaxpr, options: Options, where: Where) -> Plan:
     else:
         places = where
     dump_jaxpr(options.name, lambda: f"{jaxpr}\n")
+    try:
+        plan, said = _planned(jaxpr, places, options)
+    except Unavailable:
+        # The engine knows now, and leaves the program to another unless the user wants this one.
+        plan, said = _planned(jaxpr, places, options)
+    _report(jaxpr, options.name, places, time.perf_counter() - start, said[-1])
+    return plan
+
+
+def _planned(jaxpr: Jaxpr, places: Places, options: Options) -> tuple[Plan, Sequence[str]]:
+    """The plan of the engine that is chosen, and what the engines have said."""
     engine, said = choose(jaxpr, places.whole, options=options)
     plan = engine.compile(jaxpr, places, options)
     plan.engine_name = engine.name
     plan.choice = "\n".join([f"engine {engine.name}", *said])
-    devices = places.devices
-    told = devices[0] if len(devices) == 1 else devices
-    _report(jaxpr, options.name, told, time.perf_counter() - start, said[-1])
-    return plan
+    return plan, said
 
 
-def _report(jaxpr: Jaxpr, name: str, device: object, seconds: float, by: str) -> None:
+def _report(jaxpr: Jaxpr, name: str, places: Places, seconds: float, by: str) -> None:
     """Tell users who ask for it (``jax_log_compiles``) what was compiled, and by which engine."""
     level = logging.WARNING if current_config().log_compiles else logging.DEBUG
     if _logger.isEnabledFor(level):
         avals = ", ".join([aval.str_short() for aval in jaxpr.in_avals])
+        devices = places.devices
+        told = devices[0] if len(devices) == 1 else devices
         text = "compiled %s(%s) for %r in %.3f s (%s)"
-        _logger.log(level, text, name, avals, device, seconds, by)
+        _logger.log(level, text, name, avals, told, seconds, by)

@@ -63,6 +63,13 @@ class Options(NamedTuple):
         return cls(name, donated, keep_unused, tuple(sorted(flags.items())), wanted)
 
 
+class Unavailable(ImportError):
+    """An engine that has accepted a program cannot work here: its compiler does not load.
+
+    It knows from then on, and accepts only programs that the user has given to it.
+    """
+
+
 class Plan(ABC):
     """A program made ready for operands of its avals."""
 

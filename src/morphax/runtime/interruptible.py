@@ -96,7 +96,8 @@ def interruptible(function: Callable[[], T]) -> T:
     Raises:
         KeyboardInterrupt: or whatever the handler of a signal raises; `function` then goes on.
     """
-    if not may_be_interrupted():
+    helper = _helper() if may_be_interrupted() else None
+    if helper is None:
         return function()
     outcome: list[Callable[[], T]] = []
     context = contextvars.copy_context()
@@ -108,7 +109,7 @@ def interruptible(function: Callable[[], T]) -> T:
         except BaseException as error:
             outcome.append(_raiser(error))
 
-    finished = (_idle.pop() if _idle else _Helper()).begin(work)
+    finished = helper.begin(work)
     while not finished.acquire(timeout=long_wait_seconds):
         _tell_of_long_wait()
     return outcome[0]()
@@ -140,6 +141,14 @@ class _Helper:
             _busy.discard(self)
             _idle.append(self)
             finished.release()
+
+
+def _helper() -> _Helper | None:
+    """A thread that is idle, or a new one; `None` if the system gives no more, or Python ends."""
+    try:
+        return _idle.pop() if _idle else _Helper()
+    except RuntimeError:
+        return None
 
 
 # The thread of a helper is not in a forked child.

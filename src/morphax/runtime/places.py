@@ -13,12 +13,12 @@ from .gspmd_sharding import repeated_on
 from .laid_out import Order, laid_out
 from .mesh import Mesh
 from .named_sharding import NamedSharding
-from .sharding import Sharding
+from .sharding import Sharding, SingleDeviceSharding
 
 _Key = tuple[
     tuple[Sharding, ...],
     tuple[Sharding | None, ...],
-    tuple[Device, ...],
+    Sharding | tuple[Device, ...],
     Mesh | None,
     tuple[Order, ...],
 ]
@@ -31,17 +31,21 @@ class Places:
     Args:
         operands: the place of each.
         results: likewise; `None` of one whose place the compiler chooses.
-        devices: the device assignment, in the order in which the program numbers them.
+        devices: the device assignment, in the order in which the program numbers them; of one
+            device, also the place of arrays there.
         mesh: of which places speak that the compiler chooses; that of operands or results if
             they have one.
         orders: how the elements of each result are to lie in memory, where not all lie row by row.
     """
 
-    __slots__ = ("__weakref__", "devices", "mesh", "operands", "orders", "results")
+    __slots__ = ("__weakref__", "_on", "mesh", "operands", "orders", "results")
+
+    # One device is kept as a place: to know the home device takes jaxlib, which a program of
+    # another engine may never need.
+    _on: Sharding | tuple[Device, ...]
 
     operands: tuple[Sharding, ...]
     results: tuple[Sharding | None, ...]
-    devices: tuple[Device, ...]
     mesh: Mesh | None
     orders: tuple[Order, ...]
 
@@ -49,22 +53,27 @@ class Places:
         cls,
         operands: tuple[Sharding, ...],
         results: tuple[Sharding | None, ...],
-        devices: tuple[Device, ...],
+        devices: Sharding | tuple[Device, ...],
         mesh: Mesh | None = None,
         orders: tuple[Order, ...] = (),
     ) -> Places:
-        key = operands, results, devices, _mesh_of((*operands, *results)) or mesh, orders
+        if isinstance(devices, Sharding):
+            on: Sharding | tuple[Device, ...] = devices.own_memory
+        else:
+            on = repeated_on(devices) if len(devices) == 1 else devices
+        key = operands, results, on, _mesh_of((*operands, *results)) or mesh, orders
         known = _interned.get(key)
         if known is not None:
             return known
         places = super().__new__(cls)
-        places.operands, places.results, places.devices, places.mesh, places.orders = key
+        places.operands, places.results, places._on, places.mesh, places.orders = key
         return _interned.setdefault(key, places)
 
     @classmethod
     def all_at(cls, place: Sharding, operands: int, results: int) -> Places:
         """One place for as many operands and results."""
-        return cls((place,) * operands, (place,) * results, place.device_assignment)
+        on = place if type(place) is SingleDeviceSharding else place.device_assignment
+        return cls((place,) * operands, (place,) * results, on)
 
     @classmethod
     def on_devices_of(
@@ -88,7 +97,11 @@ class Places:
 
     def with_results(self, results: Sequence[Sharding | None]) -> Places:
         """The same with other places of results."""
-        return Places(self.operands, tuple(results), self.devices, self.mesh, self.orders)
+        return Places(self.operands, tuple(results), self._on, self.mesh, self.orders)
+
+    def at(self, operands: Sequence[Sharding], results: Sequence[Sharding]) -> Places:
+        """The same devices with these places, which say how elements lie in memory."""
+        return Places(tuple(operands), tuple(results), self._on, self.mesh)
 
     def in_order(self, operands: Sequence[Order], results: Sequence[Order]) -> Places:
         """The same for elements in these orders; those of `None` lie as they do here."""
@@ -98,7 +111,7 @@ class Places:
         if any([isinstance(order, Layout) for order in given]):
             # Where XLA chooses the order of one result, it overrides what it is told of others.
             given = tuple([order if isinstance(order, Layout) else None for order in given])
-        return Places(taken, self.results, self.devices, self.mesh, given)
+        return Places(taken, self.results, self._on, self.mesh, given)
 
     def order_of(self, result: int) -> Order:
         """How the elements of a result are to lie in memory."""
@@ -113,14 +126,21 @@ class Places:
         return self.whole if operand is None else self.operands[operand].plain
 
     @property
+    def devices(self) -> tuple[Device, ...]:
+        """The device assignment, in the order in which the program numbers them."""
+        return self._on.device_assignment if isinstance(self._on, Sharding) else self._on
+
+    @property
     def whole(self) -> Sharding:
         """The place of what each of the devices holds whole."""
+        if self.mesh is None and isinstance(self._on, Sharding):
+            return self._on
         return _whole_on(self.devices, self.mesh)
 
     @property
     def platform(self) -> str:
         """The platform of the devices."""
-        return str(self.devices[0].platform)
+        return self._on.platform if isinstance(self._on, Sharding) else str(self._on[0].platform)
 
     def __repr__(self) -> str:
         return f"Places({self.operands}, {self.results}, devices={self.devices})"

@@ -22,7 +22,7 @@ from ..core.layout import AutoLayout, Layout
 from ..util.memo import memoize
 from ..util.messages import described, message
 from .device import Device
-from .devices import default_device, home_device, on_forget_platforms
+from .devices import default_device, default_platform, home_device, on_forget_platforms
 from .membership import own_devices
 
 if TYPE_CHECKING:
@@ -216,6 +216,13 @@ class SingleDeviceSharding(Sharding):
     @property
     def num_devices(self) -> int:
         return 1
+
+    @property
+    def platform(self) -> str:
+        if self._device is None and default_platform() == "cpu":
+            # Known without the device itself, for which jaxlib would be loaded.
+            return "cpu"
+        return str(self.device.platform)
 
     @property
     def memory_kind(self) -> str:

@@ -11,14 +11,17 @@ from ...array import Array
 from ...core import AbstractMesh, Operand, ShapedArray, ShapeDtypeStruct
 from ...dtypes import float0
 from ...engines.reference.eager import as_array
+from ...runtime import sharding as shardings
 from ...runtime.buffers import copied_to_device
 from ...runtime.current_mesh import mesh_with_axes
+from ...runtime.devices import host_is_default
 from ...runtime.laid_out import laid_out
 from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
 from ...runtime.transfer_guard import guard_transfer
 from ...transforms.derivatives import shape_aval
 from ...util.compiled import part
+from ...util.host_memory import aligned_copy
 from ...util.memo import on_clear
 
 only_arrays = frozenset({Array}).issuperset
@@ -33,19 +36,34 @@ if compiled is not None:
 
 def put(x: Operand, aval: ShapedArray, place: Sharding) -> Array:
     """An operand that is no `Array` yet; numbers go straight to their place."""
-    if (type(x) not in _NUMBERS and not isinstance(x, np.generic)) or aval.dtype == float0:
+    if not _is_of_numbers(x, aval):
         return as_array(x)
     guard_transfer("host_to_device", x, place)
     host, place = np.asarray(x, aval.dtype), place.plain
     return Array(aval, None, copied_to_device(host, aval, place), place)
 
 
+def _put_at_home(x: Operand, aval: ShapedArray, place: Sharding) -> Array:
+    """The same where home is host memory: the program may not be XLA's, so jaxlib can wait."""
+    if not _is_of_numbers(x, aval):
+        return as_array(x)
+    guard_transfer("host_to_device", x, place)
+    return Array(aval, aligned_copy(np.asarray(x, aval.dtype)), None, place)
+
+
+def _is_of_numbers(x: Operand, aval: ShapedArray) -> bool:
+    return (type(x) in _NUMBERS or isinstance(x, np.generic)) and aval.dtype != float0
+
+
 def as_operands(
     leaves: Sequence[Any], avals: Sequence[Any], places: Sequence[Sharding]
 ) -> list[Array]:
     """Leaves, numbers and NumPy arrays among them, as arrays."""
-    each = zip(leaves, avals, places, strict=True)
-    return [x if type(x) is Array else put(x, aval, place) for x, aval, place in each]
+    home = shardings.home if host_is_default() else None
+    return [
+        x if type(x) is Array else (_put_at_home if place is home else put)(x, aval, place)
+        for x, aval, place in zip(leaves, avals, places, strict=True)
+    ]
 
 
 def stand_in(x: Any) -> Any:

@@ -16,8 +16,8 @@ import numpy as np
 
 from ...core import Equation, Jaxpr, Literal, ShapedArray
 from ...util.messages import message
+from ..programs_in_place import program_in_place_of
 from ..xla.literals import host_constant
-from ..xla.mlir_rules import program_in_place_of
 from .callees import Callee
 from .forms import held_dtype, is_complex_aval, narrow_form, takes_complex
 from .fusion import Fusion

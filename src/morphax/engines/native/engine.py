@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from importlib.util import find_spec
 from typing import Any, Final
 
 from ...array import Array
@@ -18,8 +16,9 @@ from ...util.threads import processors
 from .. import loops, native
 from ..build_events import COMPILING, LOWERING, reported
 from ..engine import Engine, Options, Plan, Verdict
+from ..programs_in_place import program_in_place_of
 from ..xla.compilation import is_watched
-from ..xla.mlir_rules import program_in_place_of
+from .compiler import fault_of_compiler
 
 _MOST_OPERATIONS: Final = 3000
 """A longer program is not worth the time to judge it."""
@@ -118,8 +117,8 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
 
 def _doubt(jaxpr: Jaxpr) -> str:
     """Why a program is not even translated to be judged; empty if it is."""
-    if not _has_compiler():
-        return "llvmlite is not installed"
+    if fault := fault_of_compiler():
+        return fault
     programs, count, gains = [(jaxpr, False)], 0, False
     sizes = {False: 0, True: 0}  # the largest outside of loops, and in them
     while programs:
@@ -182,16 +181,6 @@ def _largest_size(program: Jaxpr) -> int:
 def _size(atom: Atom) -> int:
     """The number of elements."""
     return atom.aval.size if isinstance(atom.aval, ShapedArray) else 0
-
-
-@cache
-def _has_compiler() -> bool:
-    """Whether LLVM is there, which is loaded when it is first used."""
-    try:
-        return find_spec("llvmlite") is not None
-    except ValueError:
-        # What stands for the module says nothing of where it is from.
-        return False
 
 
 NATIVE: Final[NativeEngine] = NativeEngine()

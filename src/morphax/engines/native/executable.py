@@ -173,4 +173,4 @@ def _settled(places: Places) -> Places:
         results.append(laid_out(chosen, order if isinstance(order, Layout) else None))
     if operands == list(places.operands) and results == list(places.results):
         return places
-    return Places(tuple(operands), tuple(results), places.devices, places.mesh)
+    return places.at(operands, results)

@@ -8,12 +8,15 @@ llvmlite.
 from __future__ import annotations
 
 import hashlib
+import platform
 from dataclasses import dataclass
 from functools import cache
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, final
 
 from ..loops.program import LoopProgram
+from ..xla.compile_cache.keys import processor
+from .compiler import llvm
 from .linking import can_link, linked
 from .llvm_text import ENTRY, Scratch, efforts_of, llvm_module
 from .products import BLAS_NAMES, address_in_blas
@@ -66,8 +69,7 @@ def load(program: LoopProgram, code: bytes) -> MachineCode:
     if can_link():
         pages, address = linked(code, ENTRY)
         return MachineCode(address, size, code, pages)
-    from llvmlite import binding
-
+    binding = llvm()
     for name in BLAS_NAMES:
         if name.encode() in code:
             binding.add_symbol(name, address_in_blas(name))
@@ -81,11 +83,9 @@ def load(program: LoopProgram, code: bytes) -> MachineCode:
 
 def key_of(program: LoopProgram, text: str | None = None, effort: int | None = None) -> str:
     """What object code depends on, as a digest; `text` and `effort` as for `compile_loops`."""
-    import llvmlite
-
     text = text or llvm_module(program)
     effort = efforts_of(text)[-1] if effort is None else effort
-    parts = [text, str(effort), *_host(), llvmlite.__version__, _FORMAT]
+    parts = [text, str(effort), *_surroundings(), _FORMAT]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -96,8 +96,7 @@ def object_code(text: str, effort: int | None = None) -> bytes:
     simplified there and once more when instructions are selected.  So few passes are left to LLVM:
     memory that is registers, fewer branches.
     """
-    from llvmlite import binding
-
+    binding = llvm()
     effort = efforts_of(text)[-1] if effort is None else effort
     machine = _machine(2 if effort else 0)
     with (
@@ -115,10 +114,17 @@ def object_code(text: str, effort: int | None = None) -> bytes:
 
 
 @cache
+def _surroundings() -> tuple[str, ...]:
+    """The compiler and the machine: as the system describes it, for LLVM need not be loaded."""
+    import llvmlite
+
+    return llvmlite.__version__, platform.system(), platform.machine(), processor()
+
+
+@cache
 def _host() -> tuple[str, str]:
     """The processor, and what it has."""
-    from llvmlite import binding
-
+    binding = llvm()
     return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
 
@@ -129,8 +135,7 @@ def _machine(level: int) -> binding.TargetMachine:
 
 
 def _new_machine(level: int) -> binding.TargetMachine:
-    from llvmlite import binding
-
+    binding = llvm()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()

@@ -335,7 +335,7 @@ def _chosen(program: LoweredProgram, loaded: Any) -> Places:
         chosen(place, places.order_of(i), next(computed) if source is None else None)
         for i, (place, source) in enumerate(each)
     ]
-    return Places(tuple(operands), tuple(results), places.devices, places.mesh)
+    return places.at(operands, results)
 
 
 def _check_orders(program: LoweredProgram, places: Places, loaded: Any) -> None:

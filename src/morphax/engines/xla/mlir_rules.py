@@ -19,7 +19,6 @@ import numpy as np
 
 from ...core import (
     Effect,
-    Equation,
     Jaxpr,
     NameStack,
     Primitive,
@@ -32,6 +31,7 @@ from ...core import (
 from ...core.mesh import AbstractMesh
 from ...runtime.mesh import Mesh
 from ...util.messages import message
+from ..programs_in_place import RuleWithProgram
 from .literals import dense_text, held, host_constant
 from .mesh_axes import MeshAxes
 from .mlir_context import bindings, dialect, shared_context
@@ -66,7 +66,7 @@ class RegisteredRule:
 
 
 @final
-class LoweringRules:
+class LoweringRules(RuleWithProgram):
     """The rule `lower` of a primitive, chosen by platform among those that are registered.
 
     Args:
@@ -107,18 +107,6 @@ class LoweringRules:
         _, effects = infer(self._primitive, params, avals)
         is_plain = not effects and not found.effects
         return found if is_plain and _types_of(found.out_avals) == _types_of(expected) else None
-
-
-def program_in_place_of(eqn: Equation, platform: str) -> Jaxpr | None:
-    """The program of the primitive or of a user's lowering rule, `None` if there is no such."""
-    rules = vars(eqn.primitive).get("lower")
-    if not isinstance(rules, LoweringRules):
-        made = eqn.primitive.program_in_place
-        return None if made is None else made(*[a.aval for a in eqn.invars], **eqn.params)
-    outs: Any = [v.aval for v in eqn.outvars]
-    if not eqn.primitive.multiple_results:
-        (outs,) = outs
-    return rules.program(platform, tuple([a.aval for a in eqn.invars]), outs, eqn.params)
 
 
 def _types_of(avals: Sequence[Any]) -> list[Any]:

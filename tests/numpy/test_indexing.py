@@ -359,3 +359,42 @@ def test_windows_of_traced_starts(index: Callable[[Any], Any]) -> None:
         wanted = x[at(start)]
         np.testing.assert_array_equal(jnp.asarray(x)[index(start)], wanted)
         np.testing.assert_array_equal(read(x, start), wanted)
+
+
+@pytest.mark.parametrize("index", WINDOWS[:5])
+@pytest.mark.parametrize("start", [1, 9, -3])
+def test_updates_of_windows(index: Callable[[Any], Any], start: int) -> None:
+    """A window that sticks out changes nothing, or is moved inside with "clip"."""
+    x = jnp.asarray(numbered((4, 5)))
+    inside, outside = x.at[index(min(max(start, 0), 2))], start != 1
+    for wrap in (lambda f: f, jit):
+        for change in (
+            lambda at, **options: at.set(-1, **options),
+            lambda at, **options: at.add(2, **options),
+            lambda at, **options: at.apply(lambda v: v * v, **options),
+            lambda at, **options: at.divide(2, **options),
+        ):
+            dropped = wrap(lambda x, i, change=change: change(x.at[index(i)]))(x, start)
+            np.testing.assert_array_equal(dropped, x if outside else change(inside))
+        # Which windows fit where others begin is a question of their sizes.
+        moved = wrap(lambda x, i: x.at[index(i)].set(-1, mode="clip"))(x, start)
+        assert (moved == -1).sum() == x[index(0)].size
+        read = wrap(lambda x, i: x.at[index(i)].get(mode="fill", fill_value=-1))(x, start)
+        assert (read == -1).all() if outside else (read == x[index(start)]).all()
+
+
+def test_gradients_of_updated_windows() -> None:
+    def f(x: Any, v: Any, i: Any) -> Any:
+        return (x.at[jax.ds(i, 2)].set(v) * jnp.arange(1.0, 5.0)).sum()
+
+    slopes = jax.grad(f, (0, 1))
+    for start, of_x, of_v in ((1, [1, 0, 0, 4], [2, 3]), (3, [1, 2, 3, 4], [0, 0])):
+        found = slopes(jnp.zeros(4), jnp.ones(2), start)
+        np.testing.assert_array_equal(found[0], of_x)
+        np.testing.assert_array_equal(found[1], of_v)
+
+
+def test_shifted_booleans_are_integers_of_32_bits() -> None:
+    with jax.enable_x64(True):
+        for shift in (jnp.left_shift, jnp.right_shift):
+            assert shift(jnp.array([True]), True).dtype == np.int32

@@ -28,9 +28,10 @@ from .index_plan import (
     plan_index,
     signature_of,
 )
+from .index_windows import Windows, has_windows, without_windows
 from .indexing import index_columns, take_index
 from .operands import as_array
-from .updates import update
+from .updates import update, update_windows
 
 
 @final
@@ -93,9 +94,17 @@ class AtIndex:
 
             return split_as("x.at[...].get", out_sharding, found, self.array, *index)
         chosen = GatherScatterMode.CLIP if mode is None else GatherScatterMode.from_any(mode)
+        array, place = self.array, self.index
+        if has_windows(place):
+            # A window that sticks out reads the fill value, or is moved inside.
+            if chosen is GatherScatterMode.FILL_OR_DROP:
+                number = lax.select(Windows.of(array, place).fit, np.int32(0), np.int32(1))
+                inside = AtIndex(array, place).get()
+                return take_index(lax.expand_dims(inside, (0,)), number, chosen, fill_value)
+            array, place = without_windows(array, place)
         return take_index(
-            self.array,
-            self.index,
+            array,
+            place,
             chosen,
             fill_value,
             wrap=wrap_negative_indices,
@@ -149,6 +158,8 @@ class AtIndex:
             >>> jnp.ones(3).at[jnp.array([1, 1])].apply(lambda v: 10 * v)
             Array([  1., 100.,   1.], dtype=float32)
         """
+        if has_windows(self.index):
+            return update_windows(self, lambda at: at.apply(func, **options), options.get("mode"))
         if self.may_repeat(**options):
             zero = np.zeros((), self.array.aval.dtype)
             return update(self, "apply", zero, _applying(func), None, **options)

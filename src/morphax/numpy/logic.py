@@ -170,11 +170,11 @@ def left_shift(x: Any, y: Any, /) -> Any:
 
 
 def _integers(name: str, x: Any, y: Any) -> Any:
-    """Operands of a common dtype, booleans as integers."""
+    """Operands of a common dtype, booleans as integers: of 32 bits, as in JAX."""
     operands = promoted(name, x, y)
     if aval_of(operands[0]).dtype != np.bool_:
         return operands
-    return [lax.convert_element_type(v, int) for v in operands]
+    return [lax.convert_element_type(v, np.int32) for v in operands]
 
 
 bitwise_left_shift = left_shift

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +26,7 @@ from .index_plan import (
     plan_index,
     signature_of,
 )
+from .index_windows import Windows, has_windows
 from .indexing import index_columns, is_sliced, with_arrays
 from .operands import as_array
 
@@ -56,6 +58,9 @@ def update(
         "mode": mode,
         "wrap_negative_indices": wrap_negative_indices,
     }
+    if has_windows(at.index):
+        inner = partial(update, name=name, values=values, scatter=scatter, combine=combine)
+        return update_windows(at, partial(inner, **options), mode)
     if combine is not None and (wide := _combined_in(x, values)) != x.aval.dtype:
         return _combined_wide(wide, at, name, values, scatter, combine, options)
     if x.aval.dtype == np.bool_ and name in _OF_BOOLEANS:
@@ -84,6 +89,17 @@ def update(
     else:
         result = _region_update(x, plan, values, combine)
     return convert(result, x.aval.dtype, x.aval.weak_type)
+
+
+def update_windows(at: Any, change: Callable[[Any], Any], mode: Any) -> Any:
+    """The array of `at`, the index of which has windows, with `change` done to what they take.
+
+    A window that sticks out changes nothing, unless `mode` moves it inside.
+    """
+    windows = Windows.of(at.array, at.index)
+    changed = change(type(at)(windows.taken, windows.rest))
+    moved = mode is not None and GatherScatterMode.from_any(mode) is GatherScatterMode.CLIP
+    return windows.written(at.array, changed, moved=moved)
 
 
 def _combined_in(x: Any, values: Any) -> Any:

@@ -25,6 +25,7 @@ from morphax.core import Effect
 from morphax.engines import native
 from morphax.engines.engine import Options
 from morphax.engines.loops import NotALoopProgram
+from morphax.engines.native import engine as engine_module
 from morphax.engines.native import kept_code, machine_code
 from morphax.engines.native.engine import NATIVE
 from morphax.engines.native.machine_function import MachineFunction, PythonFunction
@@ -337,7 +338,8 @@ def test_a_branch_that_is_known_is_the_only_one_written() -> None:
 
 
 @pytest.mark.parametrize("name", AUTO)
-def test_the_estimate(name: str) -> None:
+def test_the_estimate(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "processors", lambda: 64)
     function, args, engine, reason = AUTO[name]
     with jax.cpu_engine("auto"):
         f = jax.jit(function)
@@ -349,6 +351,32 @@ def test_the_estimate(name: str) -> None:
         expected = jax.jit(function)(*args)
     for mine, theirs in zip(plain(found), plain(expected), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_larger_arrays_where_there_are_few_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    def chosen(function: Any, size: int, processors: int) -> str:
+        monkeypatch.setattr(engine_module, "processors", lambda: processors)
+        with jax.cpu_engine("auto"):
+            return engine_of(jax.jit(lambda a: function(a)), jnp.ones(size))
+
+    def twice(a: Any) -> Any:
+        return a * 2 + 1
+
+    def loop(a: Any) -> Any:
+        return lax.fori_loop(0, 3, lambda i, a: a * 0.5, a)
+
+    assert chosen(twice, 1 << 17, 4) == "engine native"
+    assert chosen(twice, 1 << 17, 5) == "engine xla"
+    assert chosen(twice, (1 << 17) + 1, 2) == "engine xla"
+    assert chosen(loop, 1 << 14, 2) == "engine native"
+    assert chosen(loop, (1 << 14) + 1, 2) == "engine xla"
+    assert chosen(lax.bessel_i0e, 1 << 17, 2) == "engine xla"
+    x = np.random.default_rng(0).normal(size=1 << 17).astype(np.float32)
+    function = jax.jit(lambda a: (jnp.tanh(a[::-1]) * 2 + a).reshape(512, -1).sum(1))
+    with jax.cpu_engine("native"):
+        found = function(x)
+    with jax.cpu_engine("xla"):
+        np.testing.assert_allclose(found, function(x), rtol=1e-5, atol=1e-4)
 
 
 def test_compiler_options() -> None:

@@ -356,6 +356,7 @@ def test_the_estimate(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_larger_arrays_where_there_are_few_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     def chosen(function: Any, size: int, processors: int) -> str:
         monkeypatch.setattr(engine_module, "processors", lambda: processors)
+        jax.clear_caches()  # of plans of the same program
         with jax.cpu_engine("auto"):
             return engine_of(jax.jit(lambda a: function(a)), jnp.ones(size))
 

@@ -69,6 +69,24 @@ def test_scalars_are_literals_and_keep_their_weakness() -> None:
     assert jaxpr.out_avals[0].weak_type
 
 
+def test_a_literal_is_one_in_the_programs_within() -> None:
+    def f(x: Any) -> Any:
+        one = jnp.asarray(1.0)
+        return lax.scan(lambda c, _: (jax.jit(lambda y: y + one)(c), None), x, None, length=2)[0]
+
+    (eqn,) = jax.make_jaxpr(f)(2.0).eqns
+    assert eqn.params["num_consts"] == 0
+    assert f(2.0) == jax.jit(f)(2.0) == 4.0
+
+
+def test_a_mask_in_an_index_is_known() -> None:
+    found = jax.jit(lambda x: (x[:, [True, False, True]], x.at[:, [False, True, False]].set(0)))(
+        np.ones((2, 3))
+    )
+    assert found[0].shape == (2, 2)
+    assert found[1].sum() == 4
+
+
 def test_a_library_finds_out_that_it_is_traced() -> None:
     def is_traced() -> bool:
         try:

@@ -201,6 +201,8 @@ class StagingTrace(Trace):
         if known is None:
             if isinstance(x, Tracer):
                 check_live(x)
+            if type(x) is StagingTracer and type(x.atom) is Literal:
+                return x.atom  # a number of the program around this one
             if type(x) is HighTracer:
                 return self.atom(x.content)
             if type(x) in computed:

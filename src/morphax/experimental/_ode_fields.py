@@ -16,6 +16,7 @@ from ..util.messages import message
 
 
 def check(name: str, fits: bool, leaf: Any, expected: str, fix: str) -> None:
+    """Raise `TypeError` about an argument of `odeint` unless it fits."""
     if not fits:
         given = str(aval_of(leaf)) if is_value(leaf) else f"{leaf!r:.80} of {type(leaf).__name__}"
         raise TypeError(

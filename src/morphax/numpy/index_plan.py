@@ -23,7 +23,7 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
-from .. import dtypes, errors
+from .. import dtypes, errors, tree
 from ..array import Array
 from ..core import Tracer, aval_of, carries_aval, is_value
 from ..core.dims import (
@@ -119,7 +119,9 @@ def signature_of(x: Any, index: Any) -> tuple[Signature, list[Any]]:
             signature.append(place if -_FAR <= place < _FAR else _too_far(place))
         else:
             if kind in (list, tuple) and parts is index:
-                part = asarray(part, None if part else int)
+                # The values of a mask are known, also where `jit` traces.
+                is_known = not any([carries_aval(x) for x in tree.leaves(part)])
+                part = (np.asarray if is_known else asarray)(part, None if part else int)
             if _is_mask(part):
                 _check_mask(x.aval.shape, parts, position)
             mark = _FLAG if _is_mask(part) and not np.ndim(part) else _ARRAY

@@ -25,8 +25,8 @@ from morphax.core import Effect
 from morphax.engines import native
 from morphax.engines.engine import Options
 from morphax.engines.loops import NotALoopProgram
-from morphax.engines.native import engine as engine_module
 from morphax.engines.native import cost_model, kept_code, machine_code
+from morphax.engines.native import engine as engine_module
 from morphax.engines.native.engine import NATIVE
 from morphax.engines.native.machine_function import MachineFunction, PythonFunction
 from morphax.experimental import serialize_executable

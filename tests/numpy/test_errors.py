@@ -102,6 +102,8 @@ ROWS: list[tuple[str, Call, type[Exception], str]] = [
     ("too large", lambda: jnp.zeros((2**40, 2**40)), ValueError, r"less than 2\*\*63 bytes"),
     ("iota", lambda: jax.lax.iota(np.int32, 2**63 - 1), ValueError, r"less than 2\*\*63 bytes"),
     ("array 2⁶⁴", lambda: jnp.array([2**64]), OverflowError, "int32 holds"),
+    ("index list 2⁴⁰", lambda: jnp.eye(3)[:, [2**40]], OverflowError, "int32 holds"),
+    ("index list ragged", lambda: jnp.eye(3)[:, [[1], [1, 2]]], ValueError, "different shapes"),
     ("item 2⁶³", lambda: jnp.zeros(3).item(2**63), OverflowError, "Array.item"),
     ("slice", lambda: jnp.zeros(3)[0:1.5], TypeError, "bounds that are integers"),
     ("slice array", lambda: jnp.zeros(3)[:: np.array([1, 2])], TypeError, "bounds that are"),

@@ -23,9 +23,10 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
-from .. import dtypes, errors, tree
+from .. import dtypes, errors
 from ..array import Array
 from ..core import Tracer, aval_of, carries_aval, is_value
+from ..core.compile_time import ensure_compile_time_eval
 from ..core.dims import (
     Dim,
     Shape,
@@ -120,8 +121,8 @@ def signature_of(x: Any, index: Any) -> tuple[Signature, list[Any]]:
         else:
             if kind in (list, tuple) and parts is index:
                 # The values of a mask are known, also where `jit` traces.
-                is_known = not any([carries_aval(x) for x in tree.leaves(part)])
-                part = (np.asarray if is_known else asarray)(part, None if part else int)
+                with ensure_compile_time_eval():
+                    part = asarray(part, None if part else int)
             if _is_mask(part):
                 _check_mask(x.aval.shape, parts, position)
             mark = _FLAG if _is_mask(part) and not np.ndim(part) else _ARRAY

@@ -52,6 +52,8 @@ MISUSED: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
     (ValueError, "names 'z'", lambda x: reshard(x, P(unreduced={"z"}))),
     (TypeError, "is split", lambda x: jnp.dot(x.T, x, out_sharding=P(unreduced={"y"}))),
     (TypeError, "out_sharding", lambda x: jnp.zeros(4, out_sharding=3)),
+    (TypeError, "argument out_sharding", lambda x: x.at[0].set(1.0, out_sharding=3)),
+    (ValueError, "names 'z'", lambda x: x.at[0].set(1.0, out_sharding=P("z"))),
     (TypeError, "Make one of these axes whole", lambda x: x.T @ x),
     (TypeError, "do not lead to a result", lambda x: x @ x.T),
     (AssertionError, "reshard", lambda x: lax.with_sharding_constraint(x, P(None, "x"))),

@@ -16,6 +16,7 @@ from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from ..lax.shape.filling import size_value
+from ..lax.shape.resharding import resharded, split_as
 from ..util.messages import message
 from .creation import asarray
 from .index_plan import (
@@ -58,6 +59,13 @@ def update(
         "mode": mode,
         "wrap_negative_indices": wrap_negative_indices,
     }
+    if out_sharding is not None:
+        index = at.index if isinstance(at.index, tuple) else (at.index,)
+
+        def updated(array: Any, values: Any, *index: Any) -> Any:
+            return update(type(at)(array, index), name, values, scatter, combine, **options)
+
+        return split_as(f"x.at[...].{name}", out_sharding, updated, x, values, *index)
     if has_windows(at.index):
         inner = partial(update, name=name, values=values, scatter=scatter, combine=combine)
         return update_windows(at, partial(inner, **options), mode)
@@ -190,11 +198,12 @@ def _region_update(
         new = values
         if combine is not None:
             new = combine(x if whole else lax.slice(x, lows, highs), values)
-        return (
-            new
-            if whole
-            else lax.dynamic_update_slice(x, new, [size_value(i, np.dtype(np.int32)) for i in lows])
-        )
+        split = x.aval.split
+        if whole and (split is None or not any(split.spec)):
+            return new
+        if whole and not (new.aval.split and any(new.aval.split.spec)):
+            return resharded(new, split)  # whatever replaces all of an array, it stays split
+        return lax.dynamic_update_slice(x, new, [size_value(i, np.dtype(np.int32)) for i in lows])
     grids = np.meshgrid(
         *[low + step * np.arange(n) for low, step, n in zip(lows, steps, shape, strict=True)],
         indexing="ij",

@@ -303,6 +303,8 @@ def _kind_of_change(before: Any, now: Any) -> str:
         return "shape: pad it to a fixed one if it changes often"
     if before.dtype != now.dtype:
         return "dtype: convert it before the call"
+    if before.weak_type == now.weak_type:
+        return "split: lay it out alike, with jax.device_put or jax.sharding.reshard"
     return "weak type: pass arrays of a fixed dtype instead of Python numbers now and then"
 
 

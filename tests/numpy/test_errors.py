@@ -137,6 +137,7 @@ ROWS: list[tuple[str, Call, type[Exception], str]] = [
     ("isdtype", lambda: jnp.isdtype(jnp.int8, "whole"), ValueError, "argument kind"),
     ("ix_", lambda: jnp.ix_(X), ValueError, "vectors"),
     ("piecewise", lambda: jnp.piecewise(V, [V > 0, V < 0], [1]), ValueError, "one more"),
+    ("piecewise", lambda: jnp.piecewise(V, [V > 0], [lambda v: v[None]]), TypeError, "a scalar"),
     ("norm order", lambda: jnp.linalg.norm(V, "fro"), ValueError, "argument ord"),
     ("norm axes", lambda: jnp.linalg.norm(np.ones((1, 1, 1)), 1), ValueError, "argument axis"),
     ("arange traced", lambda: jit(jnp.arange)(3), TypeError, "decide the length(.|\n)*static_arg"),

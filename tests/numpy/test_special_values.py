@@ -213,6 +213,24 @@ def test_piecewise_takes_the_last() -> None:
         jnp.piecewise(V, [], [1.0])
 
 
+def test_piecewise_is_of_scalars() -> None:
+    x = np.array([[-1.0, 0.0, 4.0], [9.0, -4.0, 0.25]], np.float32)
+    safe = lambda v: jnp.piecewise(v, [v > 0], [jnp.sqrt, lambda s: s * 0])  # noqa: E731
+    check(safe, (x,), [[0, 0, 2], [3, 0, 0.5]])
+    # The root has no slope at 0, and no value below.
+    check(jax.grad(lambda v: safe(v).sum()), (x,), [[0, 0, 0.25], [1 / 6, 0, 1]])
+    check(
+        lambda v: jnp.piecewise(v, [v > 0], [jax.grad(jnp.square)]), (x,), [[0, 0, 8], [18, 0, 0.5]]
+    )
+    check(jax.vmap(safe), (x,), [[0, 0, 2], [3, 0, 0.5]])
+    # Conditions broadcast; as many as there are functions are conditions one by one.
+    check(lambda v: jnp.piecewise(v, [np.array([True, False, True])], [1.0]), (x,), [[1, 0, 1]] * 2)
+    check(lambda v: jnp.piecewise(v, x > 0, [5.0, 6.0]), (x,), [[6, 0, 6]] * 2)
+    check(lambda v: jnp.piecewise(v, [True, False, True], [5.0, 6.0]), (x,), [[5, 6, 5]] * 2)
+    further = lambda v: jnp.piecewise(v, [v > 0], [lambda s, a, k: s * a.sum() + k], x, k=1.0)  # noqa: E731
+    check(further, (x,), [[0, 0, 34], [75.25, 0, 3.0625]])
+
+
 def test_nothing() -> None:
     for shape in ((2, 0), (0,)):
         assert np.isnan(jnp.cov(jnp.zeros(shape))).all()

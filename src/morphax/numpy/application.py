@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import index
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import lax
-from ..core import aval_of
+from ..control.branches.branching import switch
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import check_callable, members
 from ..transforms.vmap import vmap
@@ -18,7 +18,7 @@ from .axes import canonical_axis
 from .creation import asarray
 from .operands import as_array, as_truth
 from .selection import where
-from .shaping import moveaxis
+from .shaping import broadcast_arrays, moveaxis, ravel
 
 
 def apply_along_axis(
@@ -75,38 +75,44 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
     Args:
         x: array.
-        condlist: conditions, of the shape of `x`, or truth values that hold everywhere.
-        funclist: a function or constant for each; one more is for elements where all are false,
-            which are 0 without it.
+        condlist: conditions, which broadcast against `x`; one alone need not stand in a list.
+        funclist: a function of a scalar, or a number, for each; one more is for elements where all
+            are false, which are 0 without it.
         *args, **kw: further arguments of the functions.
 
-    Every function is computed everywhere, so a derivative may be NaN where a function blows up even
-    if another one is chosen there.
+    Returns:
+        Array of the dtype of `x`, and of the common shape.  Where a function is not chosen it
+        has no part in the derivative, finite there or not.
+
+    Raises:
+        ValueError: there are no conditions, or not as many functions as they need.
+        TypeError: a function does not return a scalar.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> x = jnp.array([-4.0, 4.0])
+        >>> jnp.piecewise(x, [x > 0], [jnp.sqrt, 7])
+        Array([7., 2.], dtype=float32)
     """
     x = as_array("piecewise", x)
-    conditions = [as_truth("piecewise", c) for c in _conditions(condlist, x)]
     functions = members("jnp.piecewise, argument funclist", funclist, "functions or numbers")
+    conditions = _conditions(condlist, len(functions))
     if len(functions) == len(conditions):
         functions.append(0)
-    if len(functions) != len(conditions) + 1:
-        raise ValueError(
-            message(
-                "jnp.piecewise",
-                given=f"{len(conditions)} conditions and {len(funclist)} functions",
-                expected="as many functions as conditions, or one more",
-                fix="Give a list with one function or constant for each condition.",
-            )
-        )
-    dtype = x.aval.dtype
-    values = [asarray(f(x, *args, **kw) if callable(f) else f) for f in functions]
-    *values, result = [convert(v, dtype) for v in values]
-    for condition, value in zip(conditions, values, strict=True):
-        result = where(condition, value, result)
-    return lax.broadcast_in_dim(result, x.aval.shape, ()) if not aval_of(result).ndim else result
+    chosen: Any = asarray(len(conditions), np.int32)  # the function of elements that meet none
+    for place, condition in enumerate(conditions):
+        chosen = where(as_truth("piecewise", condition), np.int32(place), chosen)
+    chosen, x = broadcast_arrays(chosen, x)
+    branches = [partial(_of_scalar, f, x.aval.dtype, args, kw) for f in functions]
+    values = vmap(lambda place, v: switch(place, branches, v))(ravel(chosen), ravel(x))
+    return lax.reshape(values, x.aval.shape)
 
 
-def _check_not_empty(condlist: Sequence[Any]) -> None:
-    if not condlist:
+def _conditions(condlist: Any, functions: int) -> list[Any]:
+    """The conditions one by one: what is as long as the functions has one for each."""
+    is_one = not isinstance(condlist, (tuple, list)) and asarray(condlist).aval.ndim == 0
+    given = [condlist] if is_one else list(condlist)
+    if not given:
         raise ValueError(
             message(
                 "jnp.piecewise, argument condlist",
@@ -115,18 +121,31 @@ def _check_not_empty(condlist: Sequence[Any]) -> None:
                 fix="Give a list of boolean arrays.",
             )
         )
+    conditions = [asarray(c) for c in given]
+    if functions - len(given) in (0, 1):
+        return conditions
+    if functions in (1, 2) and all([c.aval.ndim == 0 for c in conditions]):
+        return [asarray(condlist)]
+    raise ValueError(
+        message(
+            "jnp.piecewise",
+            given=f"{len(given)} conditions and {functions} functions",
+            expected="as many functions as conditions, or one more",
+            fix="Give a list with one function or constant for each condition.",
+        )
+    )
 
 
-def _conditions(condlist: Any, x: Any) -> list[Any]:
-    """The conditions one by one; a single one need not stand in a list."""
-    if isinstance(condlist, (tuple, list)):
-        _check_not_empty(condlist)
-        nested = [asarray(c) for c in condlist]
-        single = all(c.aval.ndim == 0 for c in nested) and x.aval.ndim > 0
-        return [asarray(condlist)] if single else nested
-    array = asarray(condlist)
-    if array.aval.ndim in (0, x.aval.ndim) and array.aval.shape in ((), x.aval.shape):
-        return [array]
-    return [
-        lax.index_in_dim(array, index(i), 0, keepdims=False) for i in range(array.aval.shape[0])
-    ]
+def _of_scalar(function: Any, dtype: Any, args: Any, kw: Any, x: Any) -> Any:
+    """The value of a function, or a number, as a scalar of this dtype."""
+    value = asarray(function(x, *args, **kw) if callable(function) else function)
+    if value.aval.ndim:
+        raise TypeError(
+            message(
+                "jnp.piecewise, argument funclist",
+                given=f"a function whose value is {value.aval}",
+                expected="functions from a scalar to a scalar, or numbers",
+                fix="Write what is done to one element; other arrays can be passed after funclist.",
+            )
+        )
+    return convert(value, dtype)

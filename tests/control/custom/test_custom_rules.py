@@ -261,3 +261,25 @@ def test_arguments_by_name_may_leave_out_some_in_between() -> None:
     assert f(2.0, negative=True) == -2.0
     assert f(x=2.0, shift=1.0) == 3.0
     assert jax.grad(lambda x: f(x, negative=True, power=2))(2.0) == 7.0
+
+
+class Doubled:
+    """A callable that has no name."""
+
+    def __call__(self, x: Any) -> Any:
+        return 2 * x
+
+
+@pytest.mark.parametrize("function", [partial(lambda n, x: n * x, 2.0), Doubled()])
+def test_callables_without_a_name_have_rules(function: Any) -> None:
+    forward, backward = jax.custom_jvp(function), jax.custom_vjp(function)
+    forward.defjvp(lambda primals, tangents: (function(*primals), 3 * tangents[0]))
+    backward.defvjp(lambda x: (function(x), None), lambda _, ct: (3 * ct,))
+    for f in (forward, backward):
+        assert (f(1.0), jax.jit(f)(1.0), jax.grad(f)(1.0), jax.grad(jax.jit(f))(1.0)) == (
+            2,
+            2,
+            3,
+            3,
+        )
+        assert jax.vmap(jax.grad(f))(jnp.ones(2)).tolist() == [3, 3]

@@ -24,8 +24,6 @@ from ...engines import loops
 from ...engines.reference.bodies import apply_body
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.elementwise.selection import select_n
-from ...lax.ground.linear_structure import broadcast_in_dim_p
 from ...transforms.batching import open_batch
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
@@ -37,6 +35,7 @@ from ..bodies.wiring import Body, Role, Wiring
 from ..calls import bound
 from ..checks.check_primitive import has_checks
 from .branch_residuals import residual_operands, with_common_captures, with_operands_apart
+from .members import read_by_takers, selected
 
 
 @final
@@ -172,17 +171,13 @@ class Cond(HasBodies):
     ) -> tuple[list[Any], Sequence[int]]:
         """Members of the batch take different branches: compute all, select."""
         everything = (True,) * len(branches[0].outvars)
-        fragments = [open_batch(branch, dims[1:], axes, everything) for branch in branches]
-        results = [apply_jaxpr(f.jaxpr, *operands[1:]) for f in fragments]
-        selected = [_select(operands[0], list(cases)) for cases in zip(*results, strict=True)]
-        return selected, [0] * len(selected)
-
-
-def _select(index: Operand, cases: list[Any]) -> Any:
-    """Members of `cases`, chosen by a vector of indices along axis 0."""
-    shape = cases[0].aval.shape
-    which = broadcast_in_dim_p.bind(index, shape=shape, broadcast_dimensions=(0,), sharding=None)
-    return select_n(which, *cases)
+        results = []
+        for number, branch in enumerate(branches):
+            read, where = read_by_takers(number, branch, operands[0], operands[1:], dims[1:])
+            fragment = open_batch(branch, where, axes, everything)
+            results.append(apply_jaxpr(fragment.jaxpr, *read))
+        chosen = [selected(operands[0], cases) for cases in zip(*results, strict=True)]
+        return chosen, [0] * len(chosen)
 
 
 cond_p = Cond()

@@ -19,6 +19,7 @@ from ...transforms.flattening import (
     check_values,
     debug_info,
     function_label,
+    function_name,
 )
 from ...tree import PyTreeDef
 from ...util.messages import message
@@ -83,7 +84,7 @@ class HasRules:
             flat = call.flat
             rule = self._rule(call.fixed, flat, function_label(self.fun))
             info = debug_info(self._primitive.name, flat.function, flat.in_tree)
-            ruled = RuledCall(self._primitive, flat, rule, self.fun.__name__, info)
+            ruled = RuledCall(self._primitive, flat, rule, function_name(self.fun), info)
             outs = trace.process_custom_call(ruled, contents(call.leaves))
         return call.flat.out_tree.unflatten(presented(outs))
 

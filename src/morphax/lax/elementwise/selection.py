@@ -106,6 +106,8 @@ class SelectN(Elementwise):
         values = expanded(b, out.shape, cases)
         result, chosen = values[0], which
         for position, case in enumerate(values[1:], start=1):
+            if case is result:
+                continue  # as where nothing but derivatives differs
             if which.aval.dtype != bool:
                 threshold = b.full(position, which.aval)
                 chosen = compare(b, which.aval.update(dtype=bool), "GE", which, threshold)
@@ -133,6 +135,8 @@ class SelectN(Elementwise):
     def scalar(self, w: loops.Writer, which: loops.Operand, *cases: loops.Operand) -> loops.Operand:
         chosen, *rest = cases
         for position, case in enumerate(rest, start=1):
+            if case is chosen:
+                continue
             is_flag = which.dtype == loops.BOOL
             here = which if is_flag else w.op("ge", which, w.number(position, which.dtype))
             chosen = w.select(here, case, chosen)

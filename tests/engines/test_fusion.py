@@ -64,7 +64,8 @@ _NAMED = {primitive.name: primitive for primitive in known_primitives()}
 def _computed(name: str, result: Any, *operands: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """An operation on arrays, as a chain of one step."""
     given = [(_DTYPES[str(x.dtype)], True) for x in operands]
-    step, out = (name, tuple(range(len(given)))), (len(given), _DTYPES[str(result)])
+    number = _DTYPES[str(result)]
+    step, out = (name, tuple(range(len(given))), number), (len(given), number)
     computed: np.ndarray[Any, Any] = fusion.native.make(
         given, [], [step], [out], operands[0].shape
     )(*operands)
@@ -356,16 +357,22 @@ def test_draws_beside_wide_numbers(size: int) -> None:
 
 def test_what_is_no_array_or_has_another_size_is_refused() -> None:
     number = _DTYPES["float32"]
-    chain = fusion.native.make([(number, True)], [], [("neg_float32", (0,))], [(1, number)], (3,))
+    chain = fusion.native.make(
+        [(number, True)], [], [("neg_float32", (0,), number)], [(1, number)], (3,)
+    )
     for wrong, error in ((2.0, TypeError), (np.zeros(2, np.float32), ValueError)):
         with pytest.raises(error, match="chain of operations"):
             chain(wrong)
     with pytest.raises(TypeError, match="number of operands"):
         chain()
     with pytest.raises(ValueError, match="cannot be in a chain"):
-        fusion.native.make([(number, True)], [], [("sin_float32", (0,))], [(1, number)], (3,))
+        fusion.native.make(
+            [(number, True)], [], [("sin_float32", (0,), number)], [(1, number)], (3,)
+        )
     with pytest.raises(ValueError, match="before written"):
-        fusion.native.make([(number, True)], [], [("neg_float32", (1,))], [(1, number)], (3,))
+        fusion.native.make(
+            [(number, True)], [], [("neg_float32", (1,), number)], [(1, number)], (3,)
+        )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

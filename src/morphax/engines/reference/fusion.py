@@ -59,24 +59,28 @@ class Chain:
     def kernel(self) -> Callable[..., Any]:
         """A function of the arrays of `inputs`, whose result is that of `outputs`."""
         shape = aval_of(self.outputs[0]).shape
-        registers: dict[int, int] = {id(v): i for i, v in enumerate(self.inputs)}
-        constants: list[tuple[int, int]] = []
-        for _, eqn in self.equations:
-            for atom in eqn.invars:
-                if type(atom) is Literal and id(atom) not in registers:
-                    registers[id(atom)] = len(registers)
-                    constants.append(_bits_of(atom))
-        steps = []
-        for name, eqn in self.equations:
-            (out,) = eqn.outvars
-            steps.append((name, tuple([registers[id(a)] for a in eqn.invars]), _dtype(out)))
-            registers[id(out)] = len(registers)
+        registers, literals = self.registers()
+        constants = list(map(_bits_of, literals))
+        steps = [
+            (name, tuple([registers[id(a)] for a in eqn.invars]), _dtype(eqn.outvars[0]))
+            for name, eqn in self.equations
+        ]
         operands = [
             (_dtype(v), aval_of(v).shape == shape and _dtype(v) != _KEYS) for v in self.inputs
         ]
         results = [(registers[id(v)], _dtype(v)) for v in self.outputs]
         made: Callable[..., Any] = native.make(operands, constants, steps, results, shape)
         return made
+
+    def registers(self) -> tuple[dict[int, int], list[Literal]]:
+        """The numbers of the registers by the ids of what they hold, and the constants.
+
+        Operands come first, then constants, then the results of steps.
+        """
+        atoms = [a for _, eqn in self.equations for a in eqn.invars]
+        literals = list({id(a): a for a in atoms if type(a) is Literal}.values())
+        made = [eqn.outvars[0] for _, eqn in self.equations]
+        return {id(a): i for i, a in enumerate((*self.inputs, *literals, *made))}, literals
 
 
 def single_operation(

@@ -106,7 +106,7 @@ void spread(const Source& source, std::size_t start, std::size_t size, Out* out)
   }
   for (std::size_t done = 0; done < size; past = 0) {
     const std::size_t run = std::min(size - done, source.repeats - past);
-    std::fill_n(out + done, run, static_cast<Out>(numbers[at]));
+    repeat(static_cast<Out>(numbers[at]), run, out + done);
     done += run;
     at = at + 1 == source.length ? 0 : at + 1;
   }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "elementary.h"
 #include "fused_loops.h"
@@ -131,6 +132,7 @@ MORPHAX_UNARY(not_u32, u32, u32, ~x)
 MORPHAX_UNARY(not_bool, u32, u32, x ^ 1)
 MORPHAX_BINARY(shift_left, u32, u32, y < 32 ? x << (y & 31) : 0)
 MORPHAX_BINARY(shift_right, u32, u32, y < 32 ? x >> (y & 31) : 0)
+MORPHAX_BINARY(shift_right_signed, i32, i32, x >> (static_cast<u32>(y) < 32 ? y : 31))
 
 // Bits are added to their neighbours, pairs to pairs, and half bytes at once.
 MORPHAX_INLINE u32 count_of_bits(u32 x) {
@@ -263,7 +265,8 @@ constexpr Operation kOperations[] = {
       {"shift_right_logical_" DTYPE, 2, shift_right},
     MORPHAX_OF_INTEGERS("int32") MORPHAX_OF_INTEGERS("uint32")
 #undef MORPHAX_OF_INTEGERS
-        {"and_bool", 2, and_u32},
+        {"shift_right_arithmetic_int32", 2, shift_right_signed},
+    {"and_bool", 2, and_u32},
     {"or_bool", 2, or_u32},
     {"xor_bool", 2, xor_u32},
     {"not_bool", 1, not_bool},
@@ -337,6 +340,20 @@ void words_of_flags(const std::uint8_t* flags, std::size_t count, std::uint32_t*
 MORPHAX_VECTORIZED_INTEGERS
 void flags_of_words(const std::uint32_t* words, std::size_t count, std::uint8_t* flags) {
   for (std::size_t i = 0; i < count; ++i) flags[i] = static_cast<std::uint8_t>(words[i]);
+}
+
+void repeat(std::uint8_t number, std::size_t count, std::uint8_t* out) {
+  std::memset(out, number, count);
+}
+
+MORPHAX_VECTORIZED_INTEGERS
+void repeat(std::uint32_t number, std::size_t count, std::uint32_t* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = number;
+}
+
+MORPHAX_VECTORIZED_INTEGERS
+void repeat(std::uint64_t number, std::size_t count, std::uint64_t* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = number;
 }
 
 MORPHAX_VECTORIZED_INTEGERS

@@ -24,7 +24,12 @@ constexpr std::string_view kDraw = "random_bits_uint32";
 void words_of_flags(const std::uint8_t* flags, std::size_t count, std::uint32_t* words);
 void flags_of_words(const std::uint32_t* words, std::size_t count, std::uint8_t* flags);
 
-// The same of bfloat16, as words of float32.
+// One number in many places.
+void repeat(std::uint8_t number, std::size_t count, std::uint8_t* out);
+void repeat(std::uint32_t number, std::size_t count, std::uint32_t* out);
+void repeat(std::uint64_t number, std::size_t count, std::uint64_t* out);
+
+// Numbers of bfloat16, as words of float32.
 void words_of_bfloat16(const std::uint16_t* numbers, std::size_t count, std::uint32_t* words);
 void bfloat16_of_words(const std::uint32_t* words, std::size_t count, std::uint16_t* numbers);
 // To the nearest number of bfloat16, ties to even; all NaN of one sign are one.

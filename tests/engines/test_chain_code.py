@@ -81,14 +81,25 @@ def _of_floats(x: Any, y: Any) -> Any:
     rounded = [lax.round(y, method) for method in lax.RoundingMethod]
     chosen = lax.select((x < y) | ~jnp.isfinite(x), lax.floor(s), lax.neg(lax.abs(y)))
     t = lax.sign(x) * lax.ceil(y) + lax.sqrt(lax.abs(x)) + lax.rsqrt(lax.square(y))
-    return s, *rounded, chosen, t, (x >= y) & (x != s), lax.clamp(-1.0, x, jnp.asarray(2, x.dtype))
+    powers = [lax.integer_pow(x, k) for k in (-3, 0, 1, 5)]
+    return (
+        s,
+        *rounded,
+        *powers,
+        lax.nextafter(x, y),
+        chosen,
+        t,
+        (x >= y) & (x != s),
+        lax.clamp(-1.0, x, jnp.asarray(2, x.dtype)),
+    )
 
 
 def _of_integers(x: Any, y: Any) -> Any:
     s = lax.max(lax.min(x + y, x * y), x - y)
     bits = (x & y) ^ ~(x | y)
     shifted = lax.shift_left(x, y), lax.shift_right_logical(x, y)
-    return s, bits, *shifted, lax.div(x, y), lax.neg(s), x <= y, lax.eq(x, y), x > s
+    counts = [lax.population_count(x), lax.clz(y)]
+    return s, bits, *shifted, *counts, lax.div(x, y), lax.neg(s), x <= y, lax.eq(x, y), x > s
 
 
 def _converted(x: Any) -> Any:

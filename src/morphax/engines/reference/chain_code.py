@@ -38,7 +38,7 @@ _SECONDS_OF_LLVM: Final = 0.15
 _EXACT: Final = frozenset(
     "add sub mul div neg abs square floor ceil round_even round_away is_finite sign sqrt rsqrt max "
     "min eq ne lt le gt ge and or xor not shift_left shift_right_logical shift_right_arithmetic "
-    "select clamp repeat".split()
+    "select clamp repeat population_count clz nextafter".split()
 )
 
 Part = tuple[int, Sequence[int], Sequence[int]] | int

@@ -99,6 +99,9 @@ class IntegerPow(Elementwise):
             return inverse(power)
         return x.copy() if power is x else power
 
+    def composed(self, x: Any, *, y: int) -> Any:
+        return power_by_squaring(x, y, mul) if y > 0 else self.bind(x, y=y)
+
     def lower(self, b: Builder, out: Any, x: Value, *, y: int) -> Value:
         if y == 0:
             return b.full(1, out)

@@ -192,7 +192,12 @@ MORPHAX_TERNARY(clamp_i32, i32, i32, smaller_integer(larger_integer(x, y), z))
 
 MORPHAX_UNARY(erf_inv_f32, f32, f32, inverse_erf(x))
 
-MORPHAX_UNARY(erf_f32, f32, f32, elementary::error_function(x))
+MORPHAX_VECTORIZED_WIDE
+void erf_f32(std::size_t count, const void* a, const void*, const void*, void* out) {
+  const auto* xs = static_cast<const f32*>(a);
+  auto* results = static_cast<f32*>(out);
+  for (std::size_t i = 0; i < count; ++i) results[i] = elementary::error_function(xs[i]);
+}
 
 MORPHAX_TERNARY(mul_add_f32, f32, f32, x* y + z)
 

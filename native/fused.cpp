@@ -6,7 +6,7 @@
 // in programs.  The arrays that come in have the dtypes that it was told; only their layout is
 // looked at.
 //
-// Numbers of bfloat16 are words of float32 in registers, rounded after each operation.
+// Numbers of bfloat16 and float16 are words of float32 in registers, rounded after each operation.
 #include "fused.h"
 
 #include <nanobind/stl/string_view.h>
@@ -61,7 +61,7 @@ void run_step(const Step& step, std::size_t start, std::size_t size, void* const
     std::memcpy(&key, places[a], sizeof(key));
     random::draw_words(key, start, size, static_cast<Word*>(places[step.out]));
   }
-  if (step.rounds) round_to_bfloat16(size, static_cast<Word*>(places[step.out]));
+  if (step.rounds != nullptr) step.rounds(size, static_cast<Word*>(places[step.out]));
 }
 
 namespace {
@@ -104,14 +104,16 @@ class Registers {
 Wide bits_of(Kind kind, const void* data) {
   Wide wide = 0;
   Word word = 0;
-  Narrow narrow = 0;
   switch (kind) {
     case Kind::kWide:
       std::memcpy(&wide, data, sizeof(wide));
       return wide;
-    case Kind::kNarrow:
-      std::memcpy(&narrow, data, sizeof(narrow));
-      return static_cast<Word>(narrow) << 16;
+    case Kind::kBfloat16:
+      words_of_bfloat16(static_cast<const Narrow*>(data), 1, &word);
+      return word;
+    case Kind::kFloat16:
+      words_of_float16(static_cast<const Narrow*>(data), 1, &word);
+      return word;
     case Kind::kBoolean:
       return *static_cast<const std::uint8_t*>(data);
     default:
@@ -143,6 +145,7 @@ void load_spread(Kind kind, const Source& source, std::size_t start, std::size_t
     spread<std::uint8_t>(source, start, size, out);
   } else {
     spread<Narrow>(source, start, size, out);
+    if (kind == Kind::kFloat16) return widen_float16(size, out);
     for (std::size_t i = 0; i < size; ++i) out[i] <<= 16;
   }
 }
@@ -166,8 +169,10 @@ void load_block(const Chain& chain, const Arrays& arrays, Registers& registers, 
       registers.place(i, static_cast<const Wide*>(source.data) + start);
     } else if (kind == Kind::kWord) {
       registers.place(i, static_cast<const Word*>(source.data) + start);
-    } else if (kind == Kind::kNarrow) {
+    } else if (kind == Kind::kBfloat16) {
       words_of_bfloat16(static_cast<const Narrow*>(source.data) + start, size, registers.own(i));
+    } else if (kind == Kind::kFloat16) {
+      words_of_float16(static_cast<const Narrow*>(source.data) + start, size, registers.own(i));
     } else {
       const auto* flags = static_cast<const std::uint8_t*>(source.data) + start;
       words_of_flags(flags, size, registers.own(i));
@@ -191,8 +196,10 @@ void store_block(const Chain& chain, const Arrays& arrays, Registers& registers,
     const Word* words = registers.own(of);
     if (kind == Kind::kBoolean) {
       flags_of_words(words, size, static_cast<std::uint8_t*>(arrays.results[i]) + start);
-    } else if (kind == Kind::kNarrow) {
+    } else if (kind == Kind::kBfloat16) {
       bfloat16_of_words(words, size, static_cast<Narrow*>(arrays.results[i]) + start);
+    } else if (kind == Kind::kFloat16) {
+      float16_of_words(words, size, static_cast<Narrow*>(arrays.results[i]) + start);
     }
   }
 }
@@ -309,7 +316,8 @@ Kind kind_of(int dtype) {
   if (dtype == NPY_BOOL) return Kind::kBoolean;
   const nb::object descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(dtype)));
   const npy_intp size = PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(descr.ptr()));
-  return size == sizeof(Wide) ? Kind::kWide : size == sizeof(Narrow) ? Kind::kNarrow : Kind::kWord;
+  if (size == sizeof(Narrow)) return dtype == NPY_HALF ? Kind::kFloat16 : Kind::kBfloat16;
+  return size == sizeof(Wide) ? Kind::kWide : Kind::kWord;
 }
 
 // The name of an operation of ours or a function of NumPy, the registers that it reads and the
@@ -326,7 +334,9 @@ Step step_of(nb::handle given, std::size_t out) {
   const nb::object function = given[0];
   step.kind = kind_of(nb::cast<int>(given[2]));
   if (!nb::isinstance<nb::str>(function)) {
-    step.rounds = step.kind == Kind::kNarrow;
+    step.rounds = step.kind == Kind::kBfloat16  ? round_to_bfloat16
+                  : step.kind == Kind::kFloat16 ? round_to_float16
+                                                : nullptr;
     step.is_wide = step.kind == Kind::kWide;
     step.width = step.is_wide ? sizeof(Wide) : sizeof(Word);
     step.numpys = ufunc_loop_of(function, step.count, step.is_wide ? NPY_DOUBLE : NPY_FLOAT);
@@ -377,8 +387,9 @@ void join_products(Chain& chain) {
         std::find_if(chain.steps.begin(), chain.steps.begin() + static_cast<std::ptrdiff_t>(i),
                      [&](const Step& step) { return step.out == sum.operands[0]; });
     if (product == chain.steps.begin() + static_cast<std::ptrdiff_t>(i)) continue;
-    const Loop joined =
-        sum.rounds || product->rounds ? nullptr : product_with_sum(product->loop, sum.loop);
+    const Loop joined = sum.rounds != nullptr || product->rounds != nullptr
+                            ? nullptr
+                            : product_with_sum(product->loop, sum.loop);
     const auto readers = std::count_if(chain.steps.begin(), chain.steps.end(),
                                        [&](const Step& one) { return reads(one, product->out); });
     if (joined == nullptr || readers > 1 || sum.operands[1] == product->out ||

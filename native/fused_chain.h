@@ -26,7 +26,7 @@ using Narrow = std::uint16_t;
 
 inline constexpr std::size_t kBlock = 512;
 
-enum class Kind { kWord, kBoolean, kKey, kWide, kNarrow };
+enum class Kind { kWord, kBoolean, kKey, kWide, kBfloat16, kFloat16 };
 
 // An operand: registers 0, 1, … in turn.  One that does not vary is a single element.
 struct Operand {
@@ -39,8 +39,8 @@ struct Step {
   Loop loop = nullptr;
   UfuncLoop numpys;
   std::size_t width = sizeof(Word);  // of what NumPy's loop reads and writes
-  bool rounds = false;               // to bfloat16
-  bool is_wide = false;              // some numbers have 64 bits
+  Rounding rounds = nullptr;
+  bool is_wide = false;  // some numbers have 64 bits
   std::size_t operands[3] = {0, 0, 0};
   std::size_t count = 0;  // of operands
   std::size_t out = 0;

@@ -162,7 +162,7 @@ MORPHAX_UNARY(i64_of_i32, i32, i64, static_cast<i64>(x))
 MORPHAX_UNARY(i64_of_u32, u32, i64, static_cast<i64>(x))
 MORPHAX_UNARY(u32_of_u64, u64, u32, static_cast<u32>(x))
 
-#define MORPHAX_WIDE(NAME, OPERANDS, LOOP) {NAME, OPERANDS, LOOP, false, true}
+#define MORPHAX_WIDE(NAME, OPERANDS, LOOP) {NAME, OPERANDS, LOOP, nullptr, true}
 
 constexpr Operation kOperations[] = {
     MORPHAX_WIDE("add_float64", 2, add_f64),

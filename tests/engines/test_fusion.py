@@ -36,6 +36,9 @@ _POINTS = {
     "int64": np.array(
         [0, 1, -1, 5, -7, 31, 63, 64, 2**31, 2**50, -(2**50), 2**51 + 1, 2**63 - 1, -(2**63)]
     ),
+    "float16": np.array(
+        [0, -0.0, 0.3, -7.5, 1, -1, 1e-7, -3e-5, 6e4, 257, np.inf, -np.inf, np.nan], np.float16
+    ),
     "bfloat16": np.array(
         [0, -0.0, 0.3, -7.5, 1, -1, 1e-40, 3e38, 257, np.inf, -np.inf, np.nan], jnp.bfloat16
     ),

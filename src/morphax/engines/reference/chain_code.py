@@ -78,7 +78,7 @@ def _may_have_code(chain: Chain) -> bool:
 
 def _is_exact(name: Operation) -> bool:
     """Whether an operation of numbers of 32 or 64 bits is rounded exactly, or not at all."""
-    if type(name) is not str or "bfloat16" in name:
+    if type(name) is not str or "float16" in name:
         return False
     return "_of_" in name or "_as_" in name or name.rpartition("_")[0] in _EXACT
 
@@ -86,7 +86,7 @@ def _is_exact(name: Operation) -> bool:
 def _has_flags(eqn: Equation) -> bool:
     """Whether some numbers have another form in registers than in memory."""
     names = [dtype_name(aval_of(a).dtype) for a in (*eqn.invars, *eqn.outvars)]
-    return "bool" in names or "bfloat16" in names
+    return not {"bool", "bfloat16", "float16"}.isdisjoint(names)
 
 
 def _parts(chain: Chain) -> Iterator[list[Equation] | int]:

@@ -215,9 +215,21 @@ def test_the_option_switches_it_off(at_once: list[Any]) -> None:
     assert at_once, "it is asked again"
 
 
+def test_other_settings_than_those_of_the_chain_change_nothing(at_once: list[Any]) -> None:
+    x = numbers("float64", 0)
+    with override(enable_x64=True):
+        program = kernel_program(jax.make_jaxpr(lambda x: x * x + 1)(x).jaxpr)
+        assert program is not None
+        expected = program([x])
+    with override(enable_x64=False):
+        for _ in range(2):
+            assert _bits(program([x])) == _bits(expected)
+
+
 def test_of_narrow_and_of_few_numbers_there_is_none(at_once: list[Any]) -> None:
     x = numbers("float32", 0)
-    results(lambda x: x * x + x, np.asarray(x, jnp.bfloat16))
+    for dtype in (jnp.bfloat16, jnp.float16):
+        results(lambda x: x * x + x, np.asarray(np.clip(x, -9, 9), dtype))
     results(lambda x: x * x + x, x[:5000])
     assert not at_once
 

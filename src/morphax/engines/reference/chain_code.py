@@ -152,12 +152,15 @@ def _code(chain: Chain, parts: Sequence[list[Equation] | int]) -> tuple[list[Any
         inputs = list(dict.fromkeys(read))
         outputs = [v for v in made if v in elsewhere or v in chain.outputs]
         jaxpr = _program(part, inputs, outputs)
-        program = machine.translated(jaxpr, Options("chain")).loops
+        program = machine.translated(jaxpr, Options("chain"))
         machine.forget(jaxpr)
-        code = machine.machine_code_of(program)
+        dtypes = [[aval_of(x).dtype for x in of] for of in (jaxpr.outvars, outputs)]
+        assert dtypes[0] == dtypes[1], "the code writes as many bytes as the chain's memory has"
+        code = machine.machine_code_of(program.loops)
         owners.append(code)
         scratch = max(scratch, code.scratch_bytes)
-        reads, writes = [[registers[id(v)] for v in of] for of in (inputs, outputs)]
+        kept = [inputs[i] for i in program.kept]
+        reads, writes = [[registers[id(v)] for v in of] for of in (kept, outputs)]
         found.append((code.address, reads, writes))
     return owners, found, scratch
 

@@ -28,8 +28,6 @@ from .fusion import Chain, Operation, dtype_name, native
 
 _logger: Final = logging.getLogger(__name__)
 _BLOCK: Final[int] = 0 if native is None else native.block_of_code
-# Elements: what takes less than some microseconds is not worth it.
-_FEW: Final = 1 << 14
 _MOST_EQUATIONS: Final = 200
 # What LLVM takes for a function, for an operation, and to be loaded.
 _SECONDS_OF_A_PART: Final = 5e-3
@@ -56,7 +54,7 @@ _rent: Final = _Rent()
 
 
 def kernel_with_code(chain: Chain) -> Callable[..., Any]:
-    """The kernel of a chain, which gets machine code when that is worth it."""
+    """The kernel of a chain of many numbers, which gets machine code when that is worth it."""
     kernel = chain.kernel()
     parts = list(_parts(chain)) if _may_have_code(chain) else []
     groups = [part for part in parts if type(part) is list]
@@ -68,10 +66,8 @@ def kernel_with_code(chain: Chain) -> Callable[..., Any]:
 
 
 def _may_have_code(chain: Chain) -> bool:
-    """Whether there can be code: of many numbers, of which only it touches truth values."""
-    if aval_of(chain.outputs[0]).size < _FEW or len(chain.equations) > _MOST_EQUATIONS:
-        return False
-    if fault_of_compiler():
+    """Whether there can be code: where only it touches truth values."""
+    if len(chain.equations) > _MOST_EQUATIONS or fault_of_compiler():
         return False
     return all([_is_exact(name) or not _has_flags(eqn) for name, eqn in chain.equations])
 

@@ -6,12 +6,13 @@
 // in programs.  The arrays that come in have the dtypes that it was told; only their layout is
 // looked at.
 //
-// Numbers of bfloat16 are words of float32 in registers, rounded after each operation.
+// Numbers of bfloat16 and float16 are words of float32 in registers, rounded after each operation.
 #include "fused.h"
 
 #include <nanobind/stl/string_view.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -19,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "fused_chain.h"
+#include "fused_code.h"
 #include "fused_operations.h"
 #include "objects.h"
 #include "random.h"
@@ -29,77 +32,39 @@ namespace morphax::fused {
 
 namespace {
 
-using Word = std::uint32_t;
-using Wide = std::uint64_t;
-using Narrow = std::uint16_t;
-
-constexpr std::size_t kBlock = 512;
 // Registers of few elements fit the stack.
 constexpr std::size_t kOnStack = 1024;
 // From here on other threads may run meanwhile.
 constexpr std::size_t kMany = 1 << 14;
 
-enum class Kind { kWord, kBoolean, kKey, kWide, kNarrow };
+void run_inner(const Step& step, std::size_t size, void* const* places) {
+  char* at[4];
+  std::size_t i = 0;
+  for (; i < step.count; ++i) at[i] = static_cast<char*>(places[step.operands[i]]);
+  at[i] = static_cast<char*>(places[step.out]);
+  const auto width = static_cast<npy_intp>(step.width);
+  const npy_intp steps[] = {width, width, width, width};
+  const auto count = static_cast<npy_intp>(size);
+  step.numpys.inner(at, &count, steps, step.numpys.data);
+}
 
-// An operand: registers 0, 1, … in turn.  One that does not vary is a single element.
-struct Operand {
-  Kind kind;
-  bool varies;
-};
+}  // namespace
 
-// Writes the register `out`; the ones it reads come before.
-struct Step {
-  Loop loop = nullptr;
-  UfuncLoop numpys;
-  std::size_t width = sizeof(Word);  // of what NumPy's loop reads and writes
-  bool rounds = false;               // to bfloat16
-  bool is_wide = false;              // some numbers have 64 bits
-  std::size_t operands[3] = {0, 0, 0};
-  std::size_t count = 0;  // of operands
-  std::size_t out = 0;
-};
+void run_step(const Step& step, std::size_t start, std::size_t size, void* const* places) {
+  const auto& [a, b, c] = step.operands;
+  if (step.numpys.inner != nullptr) {
+    run_inner(step, size, places);
+  } else if (step.loop != nullptr) {
+    step.loop(size, places[a], places[b], places[c], places[step.out]);
+  } else {
+    std::uint64_t key = 0;
+    std::memcpy(&key, places[a], sizeof(key));
+    random::draw_words(key, start, size, static_cast<Word*>(places[step.out]));
+  }
+  if (step.rounds != nullptr) step.rounds(size, static_cast<Word*>(places[step.out]));
+}
 
-struct Constant {
-  std::size_t out;
-  Wide bits;
-  bool is_wide;
-};
-
-struct Result {
-  std::size_t of;
-  Kind kind;
-  int dtype;
-};
-
-struct Chain {
-  std::vector<Operand> operands;
-  std::vector<Constant> constants;
-  std::vector<Step> once;  // of numbers that stay
-  std::vector<Step> steps;
-  std::vector<Result> results;
-  std::vector<npy_intp> shape;
-  std::vector<std::size_t> slots;  // where each register has memory
-  std::size_t slot_count = 0;
-  std::size_t words_of_element = 1;
-  std::size_t registers = 0;
-  std::size_t count = 1;
-
-  std::size_t block() const { return std::min(count, kBlock / words_of_element); }
-};
-
-// Where the elements of an operand are: element i of the result meets number
-// i / repeats % length of its memory.
-struct Source {
-  const void* data = nullptr;
-  std::size_t repeats = 1, length = 1;
-};
-
-// The arrays of one call.
-struct Arrays {
-  std::vector<nb::object> held;
-  std::vector<Source> operands;
-  std::vector<void*> results;
-};
+namespace {
 
 // Registers, and where each of them lies for the block at hand: in an array where that is possible.
 class Registers {
@@ -116,7 +81,7 @@ class Registers {
 
   std::size_t size() const { return size_; }
   Word* own(std::size_t i) { return words_ + slots_[i] * stride_; }
-  void* at(std::size_t i) const { return places_[i]; }
+  void* const* places() const { return places_.data(); }
   void place(std::size_t i, const void* where) { places_[i] = const_cast<void*>(where); }
   void fill(std::size_t i, Wide bits, bool is_wide) {
     if (is_wide) {
@@ -135,43 +100,20 @@ class Registers {
   alignas(64) Word stack_[kOnStack];
 };
 
-void run_inner(const Step& step, std::size_t size, const Registers& registers) {
-  char* at[4];
-  std::size_t i = 0;
-  for (; i < step.count; ++i) at[i] = static_cast<char*>(registers.at(step.operands[i]));
-  at[i] = static_cast<char*>(registers.at(step.out));
-  const auto width = static_cast<npy_intp>(step.width);
-  const npy_intp steps[] = {width, width, width, width};
-  const auto count = static_cast<npy_intp>(size);
-  step.numpys.inner(at, &count, steps, step.numpys.data);
-}
-
-void run_step(const Step& step, std::size_t start, std::size_t size, const Registers& registers) {
-  const auto& [a, b, c] = step.operands;
-  if (step.numpys.inner != nullptr) {
-    run_inner(step, size, registers);
-  } else if (step.loop != nullptr) {
-    step.loop(size, registers.at(a), registers.at(b), registers.at(c), registers.at(step.out));
-  } else {
-    std::uint64_t key = 0;
-    std::memcpy(&key, registers.at(a), sizeof(key));
-    random::draw_words(key, start, size, static_cast<Word*>(registers.at(step.out)));
-  }
-  if (step.rounds) round_to_bfloat16(size, static_cast<Word*>(registers.at(step.out)));
-}
-
 // A number of an operand as registers have it.
 Wide bits_of(Kind kind, const void* data) {
   Wide wide = 0;
   Word word = 0;
-  Narrow narrow = 0;
   switch (kind) {
     case Kind::kWide:
       std::memcpy(&wide, data, sizeof(wide));
       return wide;
-    case Kind::kNarrow:
-      std::memcpy(&narrow, data, sizeof(narrow));
-      return static_cast<Word>(narrow) << 16;
+    case Kind::kBfloat16:
+      words_of_bfloat16(static_cast<const Narrow*>(data), 1, &word);
+      return word;
+    case Kind::kFloat16:
+      words_of_float16(static_cast<const Narrow*>(data), 1, &word);
+      return word;
     case Kind::kBoolean:
       return *static_cast<const std::uint8_t*>(data);
     default:
@@ -191,28 +133,7 @@ void load_numbers_that_stay(const Chain& chain, const Arrays& arrays, Registers&
       registers.fill(i, bits_of(kind, arrays.operands[i].data), kind == Kind::kWide);
     }
   }
-  for (const Step& step : chain.once) run_step(step, 0, registers.size(), registers);
-}
-
-// Numbers `start` … of an operand whose memory has fewer than the result.
-template <typename T, typename Out>
-void spread(const Source& source, std::size_t start, std::size_t size, Out* out) {
-  const auto* numbers = static_cast<const T*>(source.data);
-  std::size_t at = start / source.repeats % source.length, past = start % source.repeats;
-  if (source.repeats == 1) {
-    for (std::size_t done = 0; done < size; at = 0) {
-      const std::size_t run = std::min(size - done, source.length - at);
-      std::copy_n(numbers + at, run, out + done);
-      done += run;
-    }
-    return;
-  }
-  for (std::size_t done = 0; done < size; past = 0) {
-    const std::size_t run = std::min(size - done, source.repeats - past);
-    std::fill_n(out + done, run, static_cast<Out>(numbers[at]));
-    done += run;
-    at = at + 1 == source.length ? 0 : at + 1;
-  }
+  for (const Step& step : chain.once) run_step(step, 0, registers.size(), registers.places());
 }
 
 void load_spread(Kind kind, const Source& source, std::size_t start, std::size_t size, Word* out) {
@@ -224,6 +145,7 @@ void load_spread(Kind kind, const Source& source, std::size_t start, std::size_t
     spread<std::uint8_t>(source, start, size, out);
   } else {
     spread<Narrow>(source, start, size, out);
+    if (kind == Kind::kFloat16) return widen_float16(size, out);
     for (std::size_t i = 0; i < size; ++i) out[i] <<= 16;
   }
 }
@@ -247,8 +169,10 @@ void load_block(const Chain& chain, const Arrays& arrays, Registers& registers, 
       registers.place(i, static_cast<const Wide*>(source.data) + start);
     } else if (kind == Kind::kWord) {
       registers.place(i, static_cast<const Word*>(source.data) + start);
-    } else if (kind == Kind::kNarrow) {
+    } else if (kind == Kind::kBfloat16) {
       words_of_bfloat16(static_cast<const Narrow*>(source.data) + start, size, registers.own(i));
+    } else if (kind == Kind::kFloat16) {
+      words_of_float16(static_cast<const Narrow*>(source.data) + start, size, registers.own(i));
     } else {
       const auto* flags = static_cast<const std::uint8_t*>(source.data) + start;
       words_of_flags(flags, size, registers.own(i));
@@ -272,22 +196,32 @@ void store_block(const Chain& chain, const Arrays& arrays, Registers& registers,
     const Word* words = registers.own(of);
     if (kind == Kind::kBoolean) {
       flags_of_words(words, size, static_cast<std::uint8_t*>(arrays.results[i]) + start);
-    } else if (kind == Kind::kNarrow) {
+    } else if (kind == Kind::kBfloat16) {
       bfloat16_of_words(words, size, static_cast<Narrow*>(arrays.results[i]) + start);
+    } else if (kind == Kind::kFloat16) {
+      float16_of_words(words, size, static_cast<Narrow*>(arrays.results[i]) + start);
     }
   }
 }
 
 // Elements `begin` to `end`; `begin` is a multiple of `kBlock`, and so of blocks.
-void run(const Chain& chain, const Arrays& arrays, std::size_t begin, std::size_t end) {
+void run_steps(const Chain& chain, const Arrays& arrays, std::size_t begin, std::size_t end) {
   Registers registers(chain);
   load_numbers_that_stay(chain, arrays, registers);
   for (std::size_t start = begin; start < end; start += chain.block()) {
     const std::size_t size = std::min(chain.block(), end - start);
     load_block(chain, arrays, registers, start, size);
-    for (const Step& step : chain.steps) run_step(step, start, size, registers);
+    for (const Step& step : chain.steps) run_step(step, start, size, registers.places());
     store_block(chain, arrays, registers, start, size);
   }
+}
+
+// The same, as far as there is code for them.
+void run(const Chain& chain, const Code* code, const Arrays& arrays, std::size_t begin,
+         std::size_t end) {
+  const std::size_t whole = code == nullptr ? 0 : (end - begin) / kBlockOfCode * kBlockOfCode;
+  if (whole > 0) code->run(chain, arrays, begin, begin + whole);
+  if (begin + whole < end) run_steps(chain, arrays, begin + whole, end);
 }
 
 [[noreturn]] void refuse(PyObject* error, const char* reason) {
@@ -326,7 +260,7 @@ nb::object placed(PyObject* operand, Source& source) {
   return copy;
 }
 
-nb::object call_chain(const Chain& chain, PyObject* const* operands, std::size_t count) {
+nb::object call_chain(Chain& chain, PyObject* const* operands, std::size_t count) {
   if (count != chain.operands.size())
     refuse(PyExc_TypeError, "a chain of operations on another number of operands");
   Arrays arrays;
@@ -349,12 +283,16 @@ nb::object call_chain(const Chain& chain, PyObject* const* operands, std::size_t
     arrays.results.push_back(PyArray_DATA(numpy));
   }
   if (chain.count < kMany) {
-    run(chain, arrays, 0, chain.count);
+    run_steps(chain, arrays, 0, chain.count);
   } else {
+    const Code* code = chain.purchase.code(chain);
+    const auto start = std::chrono::steady_clock::now();
     const nb::gil_scoped_release others_run;
     in_parts(static_cast<std::int64_t>(chain.count), [&](std::int64_t begin, std::int64_t end) {
-      run(chain, arrays, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
+      run(chain, code, arrays, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
     });
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    chain.purchase.spent(taken.count());
   }
   return results.size() == 1 ? results.pop() : tuple_of(results.data(), results.size());
 }
@@ -363,7 +301,7 @@ constexpr const char* kCapsule = "morphax.chain";
 
 PyObject* call_capsule(PyObject* capsule, PyObject* const* operands, Py_ssize_t count) {
   return guarded([&] {
-    const auto* chain = static_cast<const Chain*>(PyCapsule_GetPointer(capsule, kCapsule));
+    auto* chain = static_cast<Chain*>(PyCapsule_GetPointer(capsule, kCapsule));
     return call_chain(*chain, operands, static_cast<std::size_t>(count));
   });
 }
@@ -378,11 +316,12 @@ Kind kind_of(int dtype) {
   if (dtype == NPY_BOOL) return Kind::kBoolean;
   const nb::object descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(dtype)));
   const npy_intp size = PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(descr.ptr()));
-  return size == sizeof(Wide) ? Kind::kWide : size == sizeof(Narrow) ? Kind::kNarrow : Kind::kWord;
+  if (size == sizeof(Narrow)) return dtype == NPY_HALF ? Kind::kFloat16 : Kind::kBfloat16;
+  return size == sizeof(Wide) ? Kind::kWide : Kind::kWord;
 }
 
-// The name of an operation of ours or a function of NumPy, the registers that it reads and, of such
-// a function, the dtype.
+// The name of an operation of ours or a function of NumPy, the registers that it reads and the
+// dtype of its result.
 Step step_of(nb::handle given, std::size_t out) {
   Step step;
   step.out = out;
@@ -393,10 +332,12 @@ Step step_of(nb::handle given, std::size_t out) {
       throw nb::value_error("a register that is read before written");
   }
   const nb::object function = given[0];
+  step.kind = kind_of(nb::cast<int>(given[2]));
   if (!nb::isinstance<nb::str>(function)) {
-    const Kind kind = kind_of(nb::cast<int>(given[2]));
-    step.rounds = kind == Kind::kNarrow;
-    step.is_wide = kind == Kind::kWide;
+    step.rounds = step.kind == Kind::kBfloat16  ? round_to_bfloat16
+                  : step.kind == Kind::kFloat16 ? round_to_float16
+                                                : nullptr;
+    step.is_wide = step.kind == Kind::kWide;
     step.width = step.is_wide ? sizeof(Wide) : sizeof(Word);
     step.numpys = ufunc_loop_of(function, step.count, step.is_wide ? NPY_DOUBLE : NPY_FLOAT);
     return step;
@@ -446,8 +387,9 @@ void join_products(Chain& chain) {
         std::find_if(chain.steps.begin(), chain.steps.begin() + static_cast<std::ptrdiff_t>(i),
                      [&](const Step& step) { return step.out == sum.operands[0]; });
     if (product == chain.steps.begin() + static_cast<std::ptrdiff_t>(i)) continue;
-    const Loop joined =
-        sum.rounds || product->rounds ? nullptr : product_with_sum(product->loop, sum.loop);
+    const Loop joined = sum.rounds != nullptr || product->rounds != nullptr
+                            ? nullptr
+                            : product_with_sum(product->loop, sum.loop);
     const auto readers = std::count_if(chain.steps.begin(), chain.steps.end(),
                                        [&](const Step& one) { return reads(one, product->out); });
     if (joined == nullptr || readers > 1 || sum.operands[1] == product->out ||
@@ -520,6 +462,7 @@ nb::object make(nb::sequence operands, nb::sequence constants, nb::sequence step
   const bool is_wide = std::any_of(chain->steps.begin(), chain->steps.end(),
                                    [](const Step& step) { return step.is_wide; });
   chain->words_of_element = is_wide ? sizeof(Wide) / sizeof(Word) : 1;
+  chain->given = chain->steps;
   find_numbers_that_stay(*chain);
   join_products(*chain);
   lay_out(*chain);
@@ -532,6 +475,16 @@ nb::object make(nb::sequence operands, nb::sequence constants, nb::sequence step
   }));
   chain.release();
   return checked(PyCFunction_New(&chain_method, capsule.ptr()));
+}
+
+// Has machine code made for a function of `make`, once its runs have taken so many seconds.
+void buy_after(nb::handle function, double seconds, nb::object code) {
+  if (!PyCFunction_Check(function.ptr()) ||
+      PyCFunction_GetFunction(function.ptr()) != chain_method.ml_meth)
+    throw nb::type_error("no chain of operations");
+  PyObject* capsule = PyCFunction_GetSelf(function.ptr());
+  static_cast<Chain*>(PyCapsule_GetPointer(capsule, kCapsule))
+      ->purchase.after(seconds, std::move(code));
 }
 
 nb::object operations() {
@@ -552,6 +505,8 @@ bool import_numpy() { return _import_array() >= 0 && _import_umath() >= 0; }
 void bind(nb::module_& module) {
   if (!import_numpy()) throw nb::python_error();
   module.def("make", &make);
+  module.def("buy_after", &buy_after);
+  module.attr("block_of_code") = kBlockOfCode;
   module.attr("operations") = operations();
 }
 

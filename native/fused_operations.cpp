@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "elementary.h"
 #include "fused_loops.h"
+#include "half_floats.h"
 #include "incomplete_gamma.h"
 #include "special_functions.h"
 
@@ -131,6 +133,7 @@ MORPHAX_UNARY(not_u32, u32, u32, ~x)
 MORPHAX_UNARY(not_bool, u32, u32, x ^ 1)
 MORPHAX_BINARY(shift_left, u32, u32, y < 32 ? x << (y & 31) : 0)
 MORPHAX_BINARY(shift_right, u32, u32, y < 32 ? x >> (y & 31) : 0)
+MORPHAX_BINARY(shift_right_signed, i32, i32, x >> (static_cast<u32>(y) < 32 ? y : 31))
 
 // Bits are added to their neighbours, pairs to pairs, and half bytes at once.
 MORPHAX_INLINE u32 count_of_bits(u32 x) {
@@ -190,7 +193,12 @@ MORPHAX_TERNARY(clamp_i32, i32, i32, smaller_integer(larger_integer(x, y), z))
 
 MORPHAX_UNARY(erf_inv_f32, f32, f32, inverse_erf(x))
 
-MORPHAX_UNARY(erf_f32, f32, f32, elementary::error_function(x))
+MORPHAX_VECTORIZED_WIDE
+void erf_f32(std::size_t count, const void* a, const void*, const void*, void* out) {
+  const auto* xs = static_cast<const f32*>(a);
+  auto* results = static_cast<f32*>(out);
+  for (std::size_t i = 0; i < count; ++i) results[i] = elementary::error_function(xs[i]);
+}
 
 MORPHAX_TERNARY(mul_add_f32, f32, f32, x* y + z)
 
@@ -223,6 +231,7 @@ constexpr Operation kOperations[] = {
     {"bessel_i0e_float32", 1, special_functions::bessel_i0e},
     {"bessel_i1e_float32", 1, special_functions::bessel_i1e},
     {"erfc_float32", 1, special_functions::erfc},
+    {"pow_float32", 2, special_functions::power},
     {"lgamma_float32", 1, special_functions::lgamma},
     {"digamma_float32", 1, special_functions::digamma},
     {"zeta_float32", 2, special_functions::zeta},
@@ -263,7 +272,8 @@ constexpr Operation kOperations[] = {
       {"shift_right_logical_" DTYPE, 2, shift_right},
     MORPHAX_OF_INTEGERS("int32") MORPHAX_OF_INTEGERS("uint32")
 #undef MORPHAX_OF_INTEGERS
-        {"and_bool", 2, and_u32},
+        {"shift_right_arithmetic_int32", 2, shift_right_signed},
+    {"and_bool", 2, and_u32},
     {"or_bool", 2, or_u32},
     {"xor_bool", 2, xor_u32},
     {"not_bool", 1, not_bool},
@@ -289,42 +299,27 @@ constexpr Operation kOperations[] = {
     {"float32_of_int32", 1, f32_of_i32},
     {"float32_of_bool", 1, f32_of_i32},
     {"float32_of_uint32", 1, f32_of_u32},
-    // Numbers of bfloat16 are words of float32.
-    {"add_bfloat16", 2, add_f32, true},
-    {"sub_bfloat16", 2, sub_f32, true},
-    {"mul_bfloat16", 2, mul_f32, true},
-    {"div_bfloat16", 2, div_f32, true},
-    {"neg_bfloat16", 1, neg_f32, true},
-    {"abs_bfloat16", 1, abs_f32, true},
-    {"square_bfloat16", 1, square_f32, true},
-    {"floor_bfloat16", 1, floor_f32, true},
-    {"ceil_bfloat16", 1, ceil_f32, true},
-    {"round_even_bfloat16", 1, rint_f32, true},
-    {"round_away_bfloat16", 1, round_f32, true},
-    {"sign_bfloat16", 1, sign_f32, true},
-    {"rem_bfloat16", 2, rem_f32, true},
-    {"clamp_bfloat16", 3, clamp_f32, true},
-    {"sqrt_bfloat16", 1, sqrt_f32, true},
-    {"rsqrt_bfloat16", 1, rsqrt_f32, true},
-    {"erf_bfloat16", 1, erf_f32, true},
-    {"erf_inv_bfloat16", 1, erf_inv_f32, true},
-    {"max_bfloat16", 2, max_f32, true},
-    {"min_bfloat16", 2, min_f32, true},
-    {"is_finite_bfloat16", 1, is_finite_f32},
-    {"eq_bfloat16", 2, eq_f32},
-    {"ne_bfloat16", 2, ne_f32},
-    {"lt_bfloat16", 2, lt_f32},
-    {"le_bfloat16", 2, le_f32},
-    {"gt_bfloat16", 2, gt_f32},
-    {"ge_bfloat16", 2, ge_f32},
-    {"select_bfloat16", 3, select},
-    {"repeat_bfloat16", 1, copy},
-    {"bfloat16_of_bfloat16", 1, copy},
-    {"float32_of_bfloat16", 1, copy},
-    {"int32_of_bfloat16", 1, i32_of_f32},
-    {"bfloat16_of_float32", 1, copy, true},
-    {"bfloat16_of_bool", 1, f32_of_i32},
-    {kDraw, 1, nullptr},
+// Numbers of narrow formats are words of float32.
+#define MORPHAX_OF_NARROW(DTYPE, ROUND)                                                        \
+  {"add_" DTYPE, 2, add_f32, ROUND}, {"sub_" DTYPE, 2, sub_f32, ROUND},                        \
+      {"mul_" DTYPE, 2, mul_f32, ROUND}, {"div_" DTYPE, 2, div_f32, ROUND},                    \
+      {"neg_" DTYPE, 1, neg_f32, ROUND}, {"abs_" DTYPE, 1, abs_f32, ROUND},                    \
+      {"square_" DTYPE, 1, square_f32, ROUND}, {"floor_" DTYPE, 1, floor_f32, ROUND},          \
+      {"ceil_" DTYPE, 1, ceil_f32, ROUND}, {"round_even_" DTYPE, 1, rint_f32, ROUND},          \
+      {"round_away_" DTYPE, 1, round_f32, ROUND}, {"sign_" DTYPE, 1, sign_f32, ROUND},         \
+      {"rem_" DTYPE, 2, rem_f32, ROUND}, {"clamp_" DTYPE, 3, clamp_f32, ROUND},                \
+      {"sqrt_" DTYPE, 1, sqrt_f32, ROUND}, {"rsqrt_" DTYPE, 1, rsqrt_f32, ROUND},              \
+      {"erf_" DTYPE, 1, erf_f32, ROUND}, {"erf_inv_" DTYPE, 1, erf_inv_f32, ROUND},            \
+      {"pow_" DTYPE, 2, special_functions::power, ROUND}, {"max_" DTYPE, 2, max_f32, ROUND},   \
+      {"min_" DTYPE, 2, min_f32, ROUND}, {"is_finite_" DTYPE, 1, is_finite_f32},               \
+      {"eq_" DTYPE, 2, eq_f32}, {"ne_" DTYPE, 2, ne_f32}, {"lt_" DTYPE, 2, lt_f32},            \
+      {"le_" DTYPE, 2, le_f32}, {"gt_" DTYPE, 2, gt_f32}, {"ge_" DTYPE, 2, ge_f32},            \
+      {"select_" DTYPE, 3, select}, {"repeat_" DTYPE, 1, copy}, {DTYPE "_of_" DTYPE, 1, copy}, \
+      {"float32_of_" DTYPE, 1, copy}, {"int32_of_" DTYPE, 1, i32_of_f32},                      \
+      {DTYPE "_of_float32", 1, copy, ROUND}, {DTYPE "_of_bool", 1, f32_of_i32},
+    MORPHAX_OF_NARROW("bfloat16", round_to_bfloat16) MORPHAX_OF_NARROW("float16", round_to_float16)
+#undef MORPHAX_OF_NARROW
+        {kDraw, 1, nullptr},
 };
 
 }  // namespace
@@ -339,6 +334,20 @@ void flags_of_words(const std::uint32_t* words, std::size_t count, std::uint8_t*
   for (std::size_t i = 0; i < count; ++i) flags[i] = static_cast<std::uint8_t>(words[i]);
 }
 
+void repeat(std::uint8_t number, std::size_t count, std::uint8_t* out) {
+  std::memset(out, number, count);
+}
+
+MORPHAX_VECTORIZED_INTEGERS
+void repeat(std::uint32_t number, std::size_t count, std::uint32_t* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = number;
+}
+
+MORPHAX_VECTORIZED_INTEGERS
+void repeat(std::uint64_t number, std::size_t count, std::uint64_t* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = number;
+}
+
 MORPHAX_VECTORIZED_INTEGERS
 void words_of_bfloat16(const std::uint16_t* numbers, std::size_t count, std::uint32_t* words) {
   for (std::size_t i = 0; i < count; ++i) words[i] = static_cast<u32>(numbers[i]) << 16;
@@ -347,6 +356,28 @@ void words_of_bfloat16(const std::uint16_t* numbers, std::size_t count, std::uin
 MORPHAX_VECTORIZED_INTEGERS
 void bfloat16_of_words(const std::uint32_t* words, std::size_t count, std::uint16_t* numbers) {
   for (std::size_t i = 0; i < count; ++i) numbers[i] = static_cast<std::uint16_t>(words[i] >> 16);
+}
+
+MORPHAX_VECTORIZED_INTEGERS
+void words_of_float16(const std::uint16_t* numbers, std::size_t count, std::uint32_t* words) {
+  for (std::size_t i = 0; i < count; ++i) words[i] = half_floats::widened(numbers[i]);
+}
+
+MORPHAX_VECTORIZED_INTEGERS
+void float16_of_words(const std::uint32_t* words, std::size_t count, std::uint16_t* numbers) {
+  for (std::size_t i = 0; i < count; ++i)
+    numbers[i] = static_cast<std::uint16_t>(half_floats::narrowed(words[i]));
+}
+
+MORPHAX_VECTORIZED_INTEGERS
+void widen_float16(std::size_t count, std::uint32_t* words) {
+  for (std::size_t i = 0; i < count; ++i) words[i] = half_floats::widened(words[i]);
+}
+
+MORPHAX_VECTORIZED_INTEGERS
+void round_to_float16(std::size_t count, std::uint32_t* words) {
+  for (std::size_t i = 0; i < count; ++i)
+    words[i] = half_floats::widened(half_floats::narrowed(words[i]));
 }
 
 MORPHAX_VECTORIZED_INTEGERS

@@ -10,11 +10,14 @@ namespace morphax::fused {
 // are the words 0 and 1.
 using Loop = void (*)(std::size_t count, const void* a, const void* b, const void* c, void* out);
 
+// Rounds words of float32 to a narrow format, of whose numbers they are.
+using Rounding = void (*)(std::size_t count, std::uint32_t* words);
+
 struct Operation {
   std::string_view name;
   int operands;
-  Loop loop;             // null for what is drawn from a key
-  bool rounds = false;   // to bfloat16, of whose numbers its words of float32 are
+  Loop loop;  // null for what is drawn from a key
+  Rounding rounds = nullptr;
   bool is_wide = false;  // some of its numbers have 64 bits
 };
 
@@ -24,9 +27,19 @@ constexpr std::string_view kDraw = "random_bits_uint32";
 void words_of_flags(const std::uint8_t* flags, std::size_t count, std::uint32_t* words);
 void flags_of_words(const std::uint32_t* words, std::size_t count, std::uint8_t* flags);
 
-// The same of bfloat16, as words of float32.
+// One number in many places.
+void repeat(std::uint8_t number, std::size_t count, std::uint8_t* out);
+void repeat(std::uint32_t number, std::size_t count, std::uint32_t* out);
+void repeat(std::uint64_t number, std::size_t count, std::uint64_t* out);
+
+// Numbers of bfloat16, as words of float32.
 void words_of_bfloat16(const std::uint16_t* numbers, std::size_t count, std::uint32_t* words);
 void bfloat16_of_words(const std::uint32_t* words, std::size_t count, std::uint16_t* numbers);
+// The same of float16, and of such in the low bits of words, in place.
+void words_of_float16(const std::uint16_t* numbers, std::size_t count, std::uint32_t* words);
+void float16_of_words(const std::uint32_t* words, std::size_t count, std::uint16_t* numbers);
+void widen_float16(std::size_t count, std::uint32_t* words);
+void round_to_float16(std::size_t count, std::uint32_t* words);
 // To the nearest number of bfloat16, ties to even; all NaN of one sign are one.
 void round_to_bfloat16(std::size_t count, std::uint32_t* words);
 

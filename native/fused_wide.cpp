@@ -127,6 +127,7 @@ MORPHAX_BINARY(xor_u64, u64, u64, x ^ y)
 MORPHAX_UNARY(not_u64, u64, u64, ~x)
 MORPHAX_BINARY(shift_left, u64, u64, y < 64 ? x << (y & 63) : 0)
 MORPHAX_BINARY(shift_right, u64, u64, y < 64 ? x >> (y & 63) : 0)
+MORPHAX_BINARY(shift_right_signed, i64, i64, x >> (static_cast<u64>(y) < 64 ? y : 63))
 MORPHAX_UNARY(population_count, u64, u64, static_cast<u64>(__builtin_popcountll(x)))
 MORPHAX_UNARY(clz, u64, u64, x == 0 ? 64 : static_cast<u64>(__builtin_clzll(x)))
 MORPHAX_UNARY(copy, u64, u64, x)
@@ -161,7 +162,7 @@ MORPHAX_UNARY(i64_of_i32, i32, i64, static_cast<i64>(x))
 MORPHAX_UNARY(i64_of_u32, u32, i64, static_cast<i64>(x))
 MORPHAX_UNARY(u32_of_u64, u64, u32, static_cast<u32>(x))
 
-#define MORPHAX_WIDE(NAME, OPERANDS, LOOP) {NAME, OPERANDS, LOOP, false, true}
+#define MORPHAX_WIDE(NAME, OPERANDS, LOOP) {NAME, OPERANDS, LOOP, nullptr, true}
 
 constexpr Operation kOperations[] = {
     MORPHAX_WIDE("add_float64", 2, add_f64),
@@ -211,6 +212,7 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("clamp_int64", 3, clamp_i64),
     MORPHAX_WIDE("shift_left_int64", 2, shift_left),
     MORPHAX_WIDE("shift_right_logical_int64", 2, shift_right),
+    MORPHAX_WIDE("shift_right_arithmetic_int64", 2, shift_right_signed),
     MORPHAX_WIDE("population_count_int64", 1, population_count),
     MORPHAX_WIDE("clz_int64", 1, clz),
     MORPHAX_WIDE("select_float64", 3, select),

@@ -15,14 +15,20 @@
 // One more version, where loops over integers gain from AVX-512: it has extremes of 64 bits, and
 // rotations.
 #if __GNUC__ >= 12
-#define MORPHAX_VECTORIZED_INTEGERS \
-  __attribute__((target_clones("arch=x86-64-v4", MORPHAX_NEWER, "default"), optimize("O3")))
+#define MORPHAX_NEWEST "arch=x86-64-v4", MORPHAX_NEWER
 #else
-#define MORPHAX_VECTORIZED_INTEGERS MORPHAX_VECTORIZED
+#define MORPHAX_NEWEST MORPHAX_NEWER
 #endif
+#define MORPHAX_VECTORIZED_INTEGERS \
+  __attribute__((target_clones(MORPHAX_NEWEST, "default"), optimize("O3")))
+// Of what is rounded to single precision in the end: a product and its sum are one operation where
+// there is one.
+#define MORPHAX_VECTORIZED_WIDE \
+  __attribute__((target_clones(MORPHAX_NEWEST, "default"), optimize("O3", "fp-contract=fast")))
 #else
 #define MORPHAX_VECTORIZED
 #define MORPHAX_VECTORIZED_INTEGERS
+#define MORPHAX_VECTORIZED_WIDE
 #endif
 
 namespace morphax::kernels {

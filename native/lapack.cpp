@@ -54,7 +54,8 @@ struct Result {
 class Plan {
  public:
   // Of the memories, of so many bytes for each matrix, the first are those of the operands; those
-  // that are no results are scratch memory.  If `alone`, the library does not share a matrix out.
+  // that are no results are scratch memory.  If `alone`, the library does not share a matrix out,
+  // and else among threads that find a processor.
   Plan(std::size_t matrices, std::vector<std::size_t> bytes, std::size_t operands,
        const nb::list& results, const nb::list& steps, bool single, bool alone)
       : matrices_(matrices),
@@ -166,7 +167,7 @@ std::size_t threads_for(std::chrono::steady_clock::duration work) {
 }
 
 void Plan::run(const Places& at) const {
-  const library_threads::Alone alone(alone_);
+  const library_threads::Limit limit(alone_);
   Worker own(*this, at);
   const auto start = std::chrono::steady_clock::now();
   own.run(0, 1);

@@ -1,9 +1,12 @@
-// How many threads the library has is one number for the process, so who wants one thread is
-// counted, and the last one to go brings back the number that there was.
+// How many threads the library has is one number for the process, so who wants fewer is counted:
+// the first one says how many, and the last one to go brings back the number that there was.
 #include "library_threads.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
+
+#include "workers.h"
 
 namespace nb = nanobind;
 
@@ -27,19 +30,23 @@ void control(std::uintptr_t get, std::uintptr_t set) {
 
 }  // namespace
 
-Alone::Alone(bool wanted) : wanted_(wanted && threads != nullptr) {
-  if (!wanted_) return;
+Limit::Limit(bool alone) {
+  if (threads == nullptr) return;
+  const auto most = alone ? 1 : static_cast<int>(1 + std::max<std::int64_t>(0, free_processors()));
   const std::lock_guard<std::mutex> held(guard);
-  if (wanting++ > 0) return;
-  before = threads();
-  if (before > 1) set_threads(1);
+  if (wanting == 0) {
+    before = threads();
+    if (before <= most) return;
+    set_threads(most);
+  }
+  limits_ = true;
+  ++wanting;
 }
 
-Alone::~Alone() {
-  if (!wanted_) return;
+Limit::~Limit() {
+  if (!limits_) return;
   const std::lock_guard<std::mutex> held(guard);
-  if (--wanting > 0) return;
-  if (before > 1) set_threads(before);
+  if (--wanting == 0) set_threads(before);
 }
 
 void bind(nb::module_& module) {

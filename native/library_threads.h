@@ -5,16 +5,17 @@
 
 namespace morphax::library_threads {
 
-// While it lives, calls of the library have the thread that makes them alone, if `wanted`.
-class Alone {
+// While it lives, calls of the library have the thread that makes them alone, or as many beside it
+// as find a processor free.
+class Limit {
  public:
-  explicit Alone(bool wanted);
-  ~Alone();
-  Alone(const Alone&) = delete;
-  Alone& operator=(const Alone&) = delete;
+  explicit Limit(bool alone);
+  ~Limit();
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
 
  private:
-  bool wanted_;
+  bool limits_ = false;
 };
 
 void bind(nanobind::module_& module);

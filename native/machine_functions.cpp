@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cfenv>
 #include <chrono>
-#include <cstdio>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -15,10 +14,6 @@
 
 #include "host_memory.h"
 #include "workers.h"
-
-#ifdef __linux__
-#include <unistd.h>
-#endif
 
 namespace morphax::machine_functions {
 
@@ -30,20 +25,6 @@ constexpr std::size_t kMostKept = std::size_t{256} << 10;
 constexpr std::size_t kInline = 24;
 // Into so many pieces steps are divided for each thread: they end at different times.
 constexpr std::int64_t kPiecesOfThread = 8;
-
-// How many threads can run beside this one without another's processor, as far as one can know.
-std::int64_t free_processors() noexcept {
-#ifdef __linux__
-  long running = 0;
-  std::FILE* file = std::fopen("/proc/loadavg", "re");
-  if (file == nullptr) return Workers::num_threads();
-  if (std::fscanf(file, "%*f %*f %*f %ld/", &running) != 1) running = 1;
-  std::fclose(file);
-  return sysconf(_SC_NPROCESSORS_ONLN) - running;
-#else
-  return Workers::num_threads();
-#endif
-}
 
 // Our threads, as many as processors are free: a piece that waits for one makes all wait.
 class FreeWorkers {

@@ -48,6 +48,10 @@ struct Kernel {
   Tile<T> tile;
 };
 
+// A product and its sum are rounded once, where the processor has such an operation.
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=fast")
+
 template <typename T, int kBytes, int kRows>
 [[gnu::always_inline]] inline void multiply_tile(const T* a, const T* b, std::int64_t depth, T* c,
                                                  std::int64_t width, std::int64_t m,
@@ -64,6 +68,19 @@ template <typename T, int kBytes, int kRows>
       sums[i][0] += a[i] * left;
       sums[i][1] += a[i] * right;
     }
+  }
+  if (m == kRows && n == 2 * kLanes) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i, c += width) {
+      Vector left, right;
+      std::memcpy(&left, c, kBytes);
+      std::memcpy(&right, c + kLanes, kBytes);
+      left += sums[i][0];
+      right += sums[i][1];
+      std::memcpy(c, &left, kBytes);
+      std::memcpy(c + kLanes, &right, kBytes);
+    }
+    return;
   }
   T tile[kRows][2 * kLanes];
   std::memcpy(tile, sums, sizeof(tile));
@@ -90,6 +107,7 @@ MORPHAX_TILE(tile_of_32_bytes, 32, 6)
 MORPHAX_TILE(tile_of_64_bytes, 64, 14)
 #pragma GCC pop_options
 #endif
+#pragma GCC pop_options
 
 template <typename T>
 Kernel<T> kernel_of_processor() {

@@ -234,6 +234,20 @@ template <typename IsRegular, typename Function>
     if (!is_regular(xs[i])) results[i] = static_cast<float>(function(xs[i]));
   }
 }
+
+// xʸ of numbers of single precision, all of which are normal here; exceptions are C99's (F.10.4.4).
+MORPHAX_INLINE double power_of(double x, double y) {
+  const double size = std::abs(x);
+  const double log = size == 0 ? -kInfinity : size < kInfinity ? logarithm(size) : size;
+  const double exponent = size == 1 ? 0 : y * log;
+  const double magnitude = exponential(exponent);
+  const bool is_whole = __builtin_trunc(y) == y;
+  const bool is_odd = is_whole && __builtin_trunc(y * 0.5) != y * 0.5;
+  const double power = is_odd ? __builtin_copysign(magnitude, x) : magnitude;
+  const bool is_real = is_whole || x >= 0 || size == kInfinity;
+  return y == 0 || x == 1 ? 1 : is_real ? power : kNan;
+}
+
 template <typename IsRegular, typename Function>
 [[gnu::noinline]] void mended(std::size_t count, const float* xs, const float* ys, float* results,
                               IsRegular is_regular, Function function) {
@@ -246,7 +260,7 @@ template <typename IsRegular, typename Function>
 
 // Functions one by one: compilers make several versions of plain functions only.
 #define MORPHAX_OF_ONE(NAME, FUNCTION)                                               \
-  MORPHAX_VECTORIZED                                                                 \
+  MORPHAX_VECTORIZED_WIDE                                                            \
   void NAME(std::size_t count, const void* a, const void*, const void*, void* out) { \
     const auto* xs = static_cast<const float*>(a);                                   \
     auto* results = static_cast<float*>(out);                                        \
@@ -255,7 +269,7 @@ template <typename IsRegular, typename Function>
     }                                                                                \
   }
 #define MORPHAX_OF_TWO(NAME, FUNCTION)                                                 \
-  MORPHAX_VECTORIZED                                                                   \
+  MORPHAX_VECTORIZED_WIDE                                                              \
   void NAME(std::size_t count, const void* a, const void* b, const void*, void* out) { \
     const auto *xs = static_cast<const float*>(a), *ys = static_cast<const float*>(b); \
     auto* results = static_cast<float*>(out);                                          \
@@ -268,6 +282,7 @@ template <typename IsRegular, typename Function>
 MORPHAX_OF_ONE(bessel_i0e, i0e_of)
 MORPHAX_OF_ONE(bessel_i1e, i1e_of)
 MORPHAX_OF_ONE(erfc, erfc_of)
+MORPHAX_OF_TWO(power, power_of)
 namespace {
 MORPHAX_OF_ONE(regular_lgammas, regular_lgamma)
 MORPHAX_OF_ONE(regular_digammas, regular_digamma)
@@ -295,7 +310,7 @@ void zeta(std::size_t count, const void* x, const void* q, const void*, void* ou
 namespace {
 
 // In double precision, for what leaves the range of float32 before it is multiplied.
-MORPHAX_VECTORIZED
+MORPHAX_VECTORIZED_WIDE
 void wide_zetas(std::size_t count, const double* orders, const float* xs, double* results) {
   for (std::size_t i = 0; i < count; ++i) results[i] = regular_zeta(orders[i] + 1, xs[i]);
 }

@@ -10,6 +10,8 @@ void bessel_i0e(std::size_t count, const void* x, const void*, const void*, void
 void bessel_i1e(std::size_t count, const void* x, const void*, const void*, void* out);
 // 1 − erf x.
 void erfc(std::size_t count, const void* x, const void*, const void*, void* out);
+// xʸ.
+void power(std::size_t count, const void* x, const void* y, const void*, void* out);
 // log |Γ(x)|.
 void lgamma(std::size_t count, const void* x, const void*, const void*, void* out);
 // The derivative of log Γ.

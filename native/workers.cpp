@@ -3,7 +3,11 @@
 #ifndef _WIN32
 #include <pthread.h>
 #endif
+#ifdef __linux__
+#include <unistd.h>
+#endif
 
+#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -54,6 +58,19 @@ void Workers::serve() noexcept {
     task();
     lock.lock();
   }
+}
+
+std::int64_t free_processors() noexcept {
+#ifdef __linux__
+  long running = 0;
+  std::FILE* file = std::fopen("/proc/loadavg", "re");
+  if (file == nullptr) return Workers::num_threads();
+  if (std::fscanf(file, "%*f %*f %*f %ld/", &running) != 1) running = 1;
+  std::fclose(file);
+  return sysconf(_SC_NPROCESSORS_ONLN) - running;
+#else
+  return Workers::num_threads();
+#endif
 }
 
 namespace workers {

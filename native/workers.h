@@ -41,6 +41,9 @@ class Workers {
   std::int64_t idle_ = 0;
 };
 
+// How many threads can run beside this one without another's processor, as far as one can know.
+std::int64_t free_processors() noexcept;
+
 // Operations on fewer elements are done by the thread that asks: to wake another takes as long.
 inline constexpr std::int64_t kWorthSharing = 1 << 18;
 

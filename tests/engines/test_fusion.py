@@ -36,6 +36,9 @@ _POINTS = {
     "int64": np.array(
         [0, 1, -1, 5, -7, 31, 63, 64, 2**31, 2**50, -(2**50), 2**51 + 1, 2**63 - 1, -(2**63)]
     ),
+    "float16": np.array(
+        [0, -0.0, 0.3, -7.5, 1, -1, 1e-7, -3e-5, 6e4, 257, np.inf, -np.inf, np.nan], np.float16
+    ),
     "bfloat16": np.array(
         [0, -0.0, 0.3, -7.5, 1, -1, 1e-40, 3e38, 257, np.inf, -np.inf, np.nan], jnp.bfloat16
     ),
@@ -64,7 +67,8 @@ _NAMED = {primitive.name: primitive for primitive in known_primitives()}
 def _computed(name: str, result: Any, *operands: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """An operation on arrays, as a chain of one step."""
     given = [(_DTYPES[str(x.dtype)], True) for x in operands]
-    step, out = (name, tuple(range(len(given)))), (len(given), _DTYPES[str(result)])
+    number = _DTYPES[str(result)]
+    step, out = (name, tuple(range(len(given))), number), (len(given), number)
     computed: np.ndarray[Any, Any] = fusion.native.make(
         given, [], [step], [out], operands[0].shape
     )(*operands)
@@ -356,16 +360,22 @@ def test_draws_beside_wide_numbers(size: int) -> None:
 
 def test_what_is_no_array_or_has_another_size_is_refused() -> None:
     number = _DTYPES["float32"]
-    chain = fusion.native.make([(number, True)], [], [("neg_float32", (0,))], [(1, number)], (3,))
+    chain = fusion.native.make(
+        [(number, True)], [], [("neg_float32", (0,), number)], [(1, number)], (3,)
+    )
     for wrong, error in ((2.0, TypeError), (np.zeros(2, np.float32), ValueError)):
         with pytest.raises(error, match="chain of operations"):
             chain(wrong)
     with pytest.raises(TypeError, match="number of operands"):
         chain()
     with pytest.raises(ValueError, match="cannot be in a chain"):
-        fusion.native.make([(number, True)], [], [("sin_float32", (0,))], [(1, number)], (3,))
+        fusion.native.make(
+            [(number, True)], [], [("sin_float32", (0,), number)], [(1, number)], (3,)
+        )
     with pytest.raises(ValueError, match="before written"):
-        fusion.native.make([(number, True)], [], [("neg_float32", (1,))], [(1, number)], (3,))
+        fusion.native.make(
+            [(number, True)], [], [("neg_float32", (1,), number)], [(1, number)], (3,)
+        )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

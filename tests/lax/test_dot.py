@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import morphax.numpy as jnp
 from morphax import default_matmul_precision, enable_x64, grad, jit, lax, make_jaxpr
 from morphax.lax.contraction.matrix_products import product_dtype
 from morphax.lax.contraction.precision import DotAlgorithm, DotAlgorithmPreset, Precision
@@ -35,6 +37,27 @@ def test_complex_infinities() -> None:
     assert out[2, 0].imag == np.inf
     vectors = (((0,), (0,)), ((), ()))
     check_engines_agree(lambda a, b: dot_general(a, b, vectors), x[0], x[0] + 1)
+
+
+_PAIRS: dict[str, Callable[[Any, Any], Any]] = {
+    "ij,j->ij": lambda x, y: x * y,
+    "ij,k->ijk": lambda x, y: x[:, :, None] * y,
+    "ji,k->ikj": lambda x, y: x.T[:, None, :] * y[:, None],
+    "j,ij->ji": lambda x, y: x[:, None] * y.T,
+    "ij,kj->jik": lambda x, y: x.T[:, :, None] * y.T[:, None, :],
+    "ij,kl->kilj": lambda x, y: x[:, None, :] * y[:, None, :, None],
+}
+
+
+@pytest.mark.parametrize("spec", _PAIRS)
+def test_products_of_pairs_keep_the_signs_of_zeros(spec: str) -> None:
+    numbers = np.array([[-0.0, 1, 2], [3, 0.0, 5], [-7, 8, -0.0]], np.float32)
+    x, y = (numbers if len(axes) == 2 else numbers[0] for axes in spec.split("->")[0].split(","))
+    expected = np.ascontiguousarray(_PAIRS[spec](x, y))
+    for _ in range(2):
+        result = np.asarray(jnp.einsum(spec, x, y))
+        assert result.flags.c_contiguous
+        assert (result.shape, result.tobytes()) == (expected.shape, expected.tobytes())
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "int4"])

@@ -53,6 +53,14 @@ def _of_powers(rng: np.random.Generator) -> list[Any]:
     return [first.astype(F32), second.astype(F32)]
 
 
+def _of_bases(rng: np.random.Generator) -> list[Any]:
+    """Negative ones with whole exponents, and results of all sizes, subnormal and beyond."""
+    bases = _exponentials(rng, -80, 80), rng.normal(size=4000), _exponentials(rng, -1e-3, 1e-3)
+    exponents = rng.uniform(-2, 2, 4000), rng.integers(-99, 99, 4000), rng.normal(size=4000) * 1e5
+    first, second = np.concatenate([PAIRS[0], *bases]), np.concatenate([PAIRS[1], *exponents])
+    return [first.astype(F32), second.astype(F32)]
+
+
 def _of_gamma_numbers(rng: np.random.Generator) -> list[Any]:
     return [np.concatenate([axis, _exponentials(rng, -6, 8)]).astype(F32) for axis in PAIRS]
 
@@ -73,6 +81,7 @@ OPERANDS: dict[str, Callable[[np.random.Generator], list[Any]]] = {
     "erfc": _of_one,
     "lgamma": _of_one,
     "digamma": _of_one,
+    "pow": _of_bases,
     "zeta": _of_powers,
     "polygamma": _of_orders,
     "igamma": _of_gamma_numbers,
@@ -101,7 +110,7 @@ def test_numbers_are_those_of_the_twin(name: str) -> None:
     np.testing.assert_array_equal(np.signbit(result[zero]), np.signbit(twin[zero]))
 
 
-@pytest.mark.parametrize("name", ["zeta", "igammac"])
+@pytest.mark.parametrize("name", ["zeta", "igammac", "pow"])
 def test_a_scalar_stands_for_all_elements(name: str) -> None:
     function = getattr(lax, name)
     for size in (1, 5, 700):

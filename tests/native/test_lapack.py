@@ -161,7 +161,9 @@ def test_small_matrices_have_the_thread_that_asks_alone() -> None:
         linalg.qr(jax.numpy.asarray(x[:, :256, :256]))
         assert numbers == [5, 1, 5]
         linalg.qr(jax.numpy.asarray(x[0]))
-        assert numbers == [5, 1, 5]
+        # As many as find a processor, if that are fewer.
+        assert numbers[:3] == [5, 1, 5]
+        assert numbers[3:] == [] or (1 <= numbers[3] < 5 == numbers[4])
     finally:
         lapack.compiled.control_library_threads(*functions)
 

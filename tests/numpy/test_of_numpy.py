@@ -54,6 +54,20 @@ def test_remainders_are_zero_for_the_powers_that_are_divided() -> None:
     np.testing.assert_array_equal(rest, [0, 0, np.nan])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "bool"])
+@pytest.mark.parametrize("length", [0, 1, 7, 1000])
+@pytest.mark.parametrize("size", [0, 9, 5000])
+def test_counts(dtype: str, length: int, size: int) -> None:
+    x = np.random.default_rng(0).integers(-9, 2000, size).astype(dtype)
+    extremes = [] if dtype == "bool" else [np.iinfo(dtype).min, np.iinfo(dtype).max]
+    x = np.concatenate([x, np.array([0, 1, *extremes], dtype)])
+    expected = jit(lambda x: jnp.bincount(x, length=length))(x)
+    for _ in range(2):
+        result = jnp.bincount(jnp.asarray(x), length=length)
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
+
+
 @pytest.mark.parametrize("bitorder", ["big", "little"])
 @pytest.mark.parametrize("axis", [None, 0, -1])
 def test_bits(axis: int | None, bitorder: Any) -> None:

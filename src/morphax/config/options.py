@@ -203,6 +203,9 @@ class Config:
     quick_first_code: bool = option(
         True, "Run code that is made quickly until better code is worth its time."
     )
+    chain_code: bool = option(
+        True, "Make machine code of eager operations on many numbers that have taken long."
+    )
     branch_formulas: bool = option(
         True, "Leave out the ways of a formula that no number needs.", trace=True
     )

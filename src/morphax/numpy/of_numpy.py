@@ -69,6 +69,18 @@ def diag_of_numpy(out: Any, v: Any, k: int = 0) -> Callable[..., Any]:
     return diag
 
 
+def bincount_of_numpy(out: Any, x: Any, length: int) -> Callable[..., Any]:
+    """Counts without sums at places one by one."""
+
+    def counts(x: Any) -> Any:
+        # Numbers beyond the last one are counted behind it, and left out.
+        places = np.minimum(np.maximum(x, 0), min(length, np.iinfo(x.dtype).max))
+        found = np.bincount(places.astype(np.intp, copy=False), minlength=length)
+        return found[:length].astype(out.dtype)
+
+    return counts
+
+
 def searchsorted_of_numpy(
     out: Any, a: Any, v: Any, side: str = "left", sorter: None = None, method: str = "scan"
 ) -> Callable[..., Any] | None:

@@ -25,6 +25,7 @@ from ..util.messages import message
 from .at import At
 from .axes import canonical_axis
 from .indexing import getitem
+from .of_numpy import bincount_of_numpy
 from .operands import as_array, as_truth, check_no_out, concrete_values, promoted
 from .shaping import ravel, reshape, transpose
 
@@ -224,9 +225,18 @@ def bincount(
         values = concrete_values("jnp.bincount", x, "Pass length=, the size of the result.")
         largest = int(values.max()) if values.size else -1
         length = max(largest + 1, counted("jnp.bincount, argument minlength", minlength))
-    amount: Any = 1 if weights is None else promoted("bincount", weights)[0]
-    dtype = index_dtype() if weights is None else aval_of(amount).dtype
-    places = lax.max(x, 0)
-    return At(lax.full((counted("jnp.bincount, argument length", length),), 0, dtype))[places].add(
-        amount, mode="drop"
-    )
+    length = counted("jnp.bincount, argument length", length)
+    if weights is None:
+        return _counts(x, length)
+    return _sums_at(x, promoted("bincount", weights)[0], length)
+
+
+@replayed(1, by_numpy=bincount_of_numpy)
+def _counts(x: Any, length: Any) -> Any:
+    """How often each number below `length` occurs."""
+    return _sums_at(x, 1, length)
+
+
+def _sums_at(x: Any, amount: Any, length: Any) -> Any:
+    dtype = index_dtype() if type(amount) is int else aval_of(amount).dtype
+    return At(lax.full((length,), 0, dtype))[lax.max(x, 0)].add(amount, mode="drop")

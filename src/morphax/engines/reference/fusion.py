@@ -1,10 +1,10 @@
 """Chains of elementwise operations, which a compiled function computes in one pass.
 
 NumPy takes a call and an array for each operation.  Where operations on numbers of 32 or 64 bits,
-or of bfloat16, follow one another in a program, `native/fused.cpp` computes them block by block.
-It has those operations whose results are rounded exactly, and calls the inner loops of NumPy's
-functions, so the numbers are those of single operations; its twin are the kernels of these.  A
-primitive names its operation by `Primitive.fused`.
+or of floats of 16, follow one another in a program, `native/fused.cpp` computes them block by
+block.  It has those operations whose results are rounded exactly, and calls the inner loops of
+NumPy's functions, so the numbers are those of single operations; its twin are the kernels of these.
+A primitive names its operation by `Primitive.fused`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ _SHORTEST = 2
 # Of keys, numbers and flags, as arrays.
 _DTYPES = {
     name: dtypes.dtype(name).num
-    for name in ("bool", "float32", "int32", "uint32", "float64", "int64", "bfloat16")
+    for name in (
+        *("bool", "float32", "int32", "uint32", "float64", "int64", "bfloat16", "float16"),
+    )
 }
 _KEYS = np.dtype(np.uint64).num
 # With the dtype in which NumPy computes it.
 _FLOATS = {
     dtypes.dtype(name): np.dtype(wide)
-    for name, wide in (("float32", "f"), ("float64", "d"), ("bfloat16", "f"))
+    for name, wide in (("float32", "f"), ("float64", "d"), ("bfloat16", "f"), ("float16", "f"))
 }
-_NARROW = dtypes.dtype("bfloat16")
+_NARROW = frozenset({dtypes.dtype("bfloat16"), dtypes.dtype("float16")})
 
 Operation = str | np.ufunc
 
@@ -59,24 +61,28 @@ class Chain:
     def kernel(self) -> Callable[..., Any]:
         """A function of the arrays of `inputs`, whose result is that of `outputs`."""
         shape = aval_of(self.outputs[0]).shape
-        registers: dict[int, int] = {id(v): i for i, v in enumerate(self.inputs)}
-        constants: list[tuple[int, int]] = []
-        for _, eqn in self.equations:
-            for atom in eqn.invars:
-                if type(atom) is Literal and id(atom) not in registers:
-                    registers[id(atom)] = len(registers)
-                    constants.append(_bits_of(atom))
-        steps = []
-        for name, eqn in self.equations:
-            (out,) = eqn.outvars
-            steps.append((name, tuple([registers[id(a)] for a in eqn.invars]), _dtype(out)))
-            registers[id(out)] = len(registers)
+        registers, literals = self.registers()
+        constants = list(map(_bits_of, literals))
+        steps = [
+            (name, tuple([registers[id(a)] for a in eqn.invars]), _dtype(eqn.outvars[0]))
+            for name, eqn in self.equations
+        ]
         operands = [
             (_dtype(v), aval_of(v).shape == shape and _dtype(v) != _KEYS) for v in self.inputs
         ]
         results = [(registers[id(v)], _dtype(v)) for v in self.outputs]
         made: Callable[..., Any] = native.make(operands, constants, steps, results, shape)
         return made
+
+    def registers(self) -> tuple[dict[int, int], list[Literal]]:
+        """The numbers of the registers by the ids of what they hold, and the constants.
+
+        Operands come first, then constants, then the results of steps.
+        """
+        atoms = [a for _, eqn in self.equations for a in eqn.invars]
+        literals = list({id(a): a for a in atoms if type(a) is Literal}.values())
+        made = [eqn.outvars[0] for _, eqn in self.equations]
+        return {id(a): i for i, a in enumerate((*self.inputs, *literals, *made))}, literals
 
 
 def single_operation(
@@ -118,7 +124,7 @@ def _dtype(v: Var) -> int:
 def _bits_of(literal: Literal) -> tuple[int, int]:
     """The bits of a number as registers have it, and of how many bytes it is."""
     number = np.asarray(literal.val, literal.aval.dtype)
-    if number.dtype == _NARROW:
+    if number.dtype in _NARROW:
         number = number.astype(np.float32)
     if number.itemsize == 8:
         return int(number.view(np.uint64)), 8
@@ -163,7 +169,7 @@ def chains(
 
 def _is_narrow(eqn: Equation) -> bool:
     """Whether NumPy would make arrays of float32 for each operation."""
-    return any([aval_of(a).dtype == _NARROW for a in (*eqn.invars, *eqn.outvars)])
+    return any([aval_of(a).dtype in _NARROW for a in (*eqn.invars, *eqn.outvars)])
 
 
 def chain_of_one(eqn: Equation) -> Chain | None:

@@ -21,6 +21,7 @@ from ...core.values import host_value
 from ...util.host_memory import pooled
 from ...util.memo import memoize
 from ...util.threads import WORTH_SHARING
+from .. import reference
 from .float_errors import ignore_float_errors, restore_float_errors
 from .fusion import Chain, chain_of_one
 from .kernels import Collect, KernelCall, are_large, kernel_or_rule
@@ -29,6 +30,8 @@ from .small_programs import SmallProgram, parts_of
 from .views import copied, view_of, views_first
 
 _LARGEST_CONSTANT = 1 << 14
+# Elements: of fewer, machine code would save but microseconds.
+_MANY = 1 << 14
 
 
 def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelCall | None:
@@ -147,8 +150,11 @@ def _kernel_of_line(
     item: Equation | Chain | SmallProgram, to_copy: Set[Atom], views: set[Atom]
 ) -> Callable[..., Any]:
     """What a line calls; the variables that it makes are added to `views` if they are such."""
-    if type(item) is not Equation:
+    if type(item) is Chain and aval_of(item.outputs[0]).size >= _MANY:
+        return reference.kernel_with_code(item)
+    if type(item) is Chain or type(item) is SmallProgram:
         return item.kernel()
+    assert type(item) is Equation, "there are three kinds"
     view = view_of(item, to_copy)
     if view is None:
         return _kernel(item)

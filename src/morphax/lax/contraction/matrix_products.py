@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...util.compiled import part
+from ...util.host_memory import transposed
 from ...util.memo import memoize
 from ...util.messages import message
 from ..elementwise.convert import converted
@@ -110,6 +111,8 @@ def narrowed(x: Any, dtype: Any) -> Any:
 def contract(x: Any, y: Any, numbers: Any) -> Any:
     """The product of operands of one dtype, by matrix products."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = numbers
+    if not lhs_contracting and x.dtype.kind in "fc":
+        return products_of_pairs(x, y, numbers)
     if not lhs_batch and x.ndim <= 2 and y.ndim <= 2 and len(lhs_contracting) == 1:
         left = x if lhs_contracting[0] == x.ndim - 1 else x.T
         return matrix_product(left, y if rhs_contracting[0] == 0 else y.T)
@@ -123,6 +126,22 @@ def contract(x: Any, y: Any, numbers: Any) -> Any:
     count, m, n, k = (int(np.prod(sizes)) for sizes in (batch, rows, columns, terms))
     product = matrix_product(left.reshape(count, m, k), right.reshape(count, k, n))
     return product.reshape((*batch, *rows, *columns))
+
+
+def products_of_pairs(x: Any, y: Any, numbers: Any) -> Any:
+    """The product of operands without contracting axes: nothing is added, so −0 stays."""
+    lhs_free, rhs_free = free_axes(x.ndim, y.ndim, numbers)
+    _, (lhs_batch, rhs_batch) = numbers
+    right = y.transpose(*rhs_batch, *rhs_free)
+    batch, free = right.shape[: len(rhs_batch)], right.shape[len(rhs_batch) :]
+    left = x.transpose(*lhs_batch, *lhs_free)
+    left = left.reshape((*left.shape, *[1] * len(rhs_free)))
+    product = np.asarray(np.multiply(left, right.reshape((*batch, *[1] * len(lhs_free), *free))))
+    if product.flags.c_contiguous:
+        return product
+    # NumPy has written it in the order of its operands.
+    order = np.argsort(product.strides, kind="stable")[::-1]
+    return transposed(product.transpose(order), tuple(np.argsort(order).tolist()))
 
 
 def matrix_product(x: Any, y: Any) -> Any:
@@ -149,6 +168,8 @@ def is_large(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> bool:
 def stacked_product(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> Callable[..., Any]:
     """The product of float operands of two shapes, by that of stacks of matrices (`contract`)."""
     (lhs, rhs), (lhs_batch, rhs_batch) = numbers
+    if not lhs:
+        return lambda x, y: products_of_pairs(x, y, numbers)
     lhs_free, rhs_free = free_axes(len(x), len(y), numbers)
     left, right = (*lhs_batch, *lhs_free, *lhs), (*rhs_batch, *rhs, *rhs_free)
     batch, rows, columns, terms = (

@@ -16,6 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from ...core import aval_of
+from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...util.messages import described, message
 from ..elementwise.arithmetic import sub
@@ -59,6 +60,7 @@ class RaggedDotDimensionNumbers:
 _OF_MATRICES = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
 
 
+@replayed(3)
 def ragged_dot(
     lhs: Any,
     rhs: Any,

@@ -34,7 +34,7 @@ _INT32 = np.dtype(np.int32)
 
 _ALONE = 256 * 256
 """Elements of a matrix that the library's threads do not share: they wait for each other, on a busy
-machine for a hundred times as long as one takes."""
+machine for a hundred times as long as one takes.  Larger ones as many share as find a processor."""
 
 
 @cache
@@ -52,13 +52,11 @@ def _routine(function: str, dtype: np.dtype[Any]) -> Any:
 
 
 @cache
-def _controls_threads() -> bool:
-    """Whether native code may say how many threads the library has, which it is told here."""
+def _allow_control_of_threads() -> None:
+    """Tell native code, if it may, how it says how many threads the library has."""
     functions = thread_functions()
-    if functions is None or compiled is None:
-        return False
-    compiled.control_library_threads(*functions)
-    return True
+    if functions is not None and compiled is not None:
+        compiled.control_library_threads(*functions)
 
 
 def _full_name(function: str, dtype: np.dtype[Any]) -> str:
@@ -311,5 +309,6 @@ class Plan:
         assert compiled is not None
         described = [(x.number, [*self._stack, *x.shape], x.dtype) for x in results]
         count, given = math.prod(self._stack), len(self.operands)
-        alone = all([x.size <= _ALONE for x in self.operands]) and _controls_threads()
+        _allow_control_of_threads()
+        alone = all([x.size <= _ALONE for x in self.operands])
         return compiled.plan(count, self._bytes, given, described, self._steps, single, alone)

@@ -1,0 +1,118 @@
+// What a chain of operations is made of, and where the numbers of one call lie.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NO_IMPORT_ARRAY
+#include <numpy/ndarraytypes.h>
+#undef NO_IMPORT_ARRAY
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "fused_code.h"
+#include "fused_operations.h"
+#include "ufunc_loops.h"
+
+namespace morphax::fused {
+
+using Word = std::uint32_t;
+using Wide = std::uint64_t;
+using Narrow = std::uint16_t;
+
+inline constexpr std::size_t kBlock = 512;
+
+enum class Kind { kWord, kBoolean, kKey, kWide, kBfloat16, kFloat16 };
+
+// An operand: registers 0, 1, … in turn.  One that does not vary is a single element.
+struct Operand {
+  Kind kind;
+  bool varies;
+};
+
+// Writes the register `out`; the ones it reads come before.
+struct Step {
+  Loop loop = nullptr;
+  UfuncLoop numpys;
+  std::size_t width = sizeof(Word);  // of what NumPy's loop reads and writes
+  Rounding rounds = nullptr;
+  bool is_wide = false;  // some numbers have 64 bits
+  std::size_t operands[3] = {0, 0, 0};
+  std::size_t count = 0;  // of operands
+  std::size_t out = 0;
+  Kind kind = Kind::kWord;  // of what it writes
+};
+
+struct Constant {
+  std::size_t out;
+  Wide bits;
+  bool is_wide;
+};
+
+struct Result {
+  std::size_t of;
+  Kind kind;
+  int dtype;
+};
+
+struct Chain {
+  std::vector<Operand> operands;
+  std::vector<Constant> constants;
+  std::vector<Step> given;  // all of them, in their order
+  std::vector<Step> once;   // of numbers that stay
+  std::vector<Step> steps;
+  std::vector<Result> results;
+  std::vector<npy_intp> shape;
+  std::vector<std::size_t> slots;  // where each register has memory
+  std::size_t slot_count = 0;
+  std::size_t words_of_element = 1;
+  std::size_t registers = 0;
+  std::size_t count = 1;
+  Purchase purchase;
+
+  std::size_t block() const { return std::min(count, kBlock / words_of_element); }
+};
+
+// Where the elements of an operand are: element i of the result meets number
+// i / repeats % length of its memory.
+struct Source {
+  const void* data = nullptr;
+  std::size_t repeats = 1, length = 1;
+};
+
+// The arrays of one call.
+struct Arrays {
+  std::vector<nanobind::object> held;
+  std::vector<Source> operands;
+  std::vector<void*> results;
+};
+
+// Numbers `start` … of an operand whose memory has fewer than the result.
+template <typename T, typename Out>
+void spread(const Source& source, std::size_t start, std::size_t size, Out* out) {
+  const auto* numbers = static_cast<const T*>(source.data);
+  std::size_t at = start / source.repeats % source.length, past = start % source.repeats;
+  if (source.repeats == 1) {
+    for (std::size_t done = 0; done < size; at = 0) {
+      const std::size_t run = std::min(size - done, source.length - at);
+      std::copy_n(numbers + at, run, out + done);
+      done += run;
+    }
+    return;
+  }
+  for (std::size_t done = 0; done < size; past = 0) {
+    const std::size_t run = std::min(size - done, source.repeats - past);
+    repeat(static_cast<Out>(numbers[at]), run, out + done);
+    done += run;
+    at = at + 1 == source.length ? 0 : at + 1;
+  }
+}
+
+// One step on `size` elements from `start` on, whose registers lie at `places`.
+void run_step(const Step& step, std::size_t start, std::size_t size, void* const* places);
+
+}  // namespace morphax::fused

@@ -1,7 +1,7 @@
 // Chains with machine code: as in `fused.cpp`, but several steps at once, and in larger blocks.
 //
 // The code is the native engine's, made of the same operations with the same roundings, so numbers
-// have the same bits (`morphax/engines/reference/compiled_chains.py`).
+// have the same bits (`morphax/engines/reference/chain_code.py`).
 #include "fused_code.h"
 
 #include <algorithm>

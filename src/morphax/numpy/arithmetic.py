@@ -368,5 +368,9 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     smaller = chosen(is_infinite, zero, smaller)
     whole = lax.bitwise_or(lax.eq(larger, zero), is_infinite)
     divisor = lax.select(whole, lax.full_like(larger, 1), larger)
-    length = lax.mul(divisor, lax.sqrt(lax.add(lax.square(lax.div(smaller, divisor)), 1)))
+    # a + b r / (1 + √(1 + r²)) with r = b / a: no term of its derivatives is out of range.
+    ratio = lax.div(smaller, divisor)
+    # A quotient of quotients would be one with a product, out of range, in XLA.
+    rest = lax.mul(ratio, lax.reciprocal(lax.add(lax.sqrt(lax.add(lax.square(ratio), 1)), 1)))
+    length = lax.add(divisor, lax.mul(smaller, rest))
     return convert(lax.select(whole, lax.max(larger, smaller), length), x.aval.dtype, is_weak)

@@ -30,6 +30,7 @@ KNOWN: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
 }
 LIMITS = {
+    "gelu": [0, np.inf, 0, 1],
     "squareplus": [0, np.inf, 0, 1],
     "sparse_plus": [0, np.inf, 0, 1],
     "sparse_sigmoid": [0, 1, 0, 0],

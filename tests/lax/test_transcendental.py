@@ -197,3 +197,11 @@ def test_slopes_where_squares_are_out_of_range(way: int, dtype: str) -> None:
             check(jnp.hypot, (size, -size), (0.5**0.5, -(0.5**0.5)))
         check(lax.atan2, (0.5, far), (1 / far, 0))
         check(jnp.hypot, (0.5, far), (0.5 / far, 1))
+
+
+@pytest.mark.parametrize("way", range(len(WAYS)))
+def test_slopes_keep_their_digits(way: int) -> None:
+    for x in (-20.0, -80.0):
+        np.testing.assert_allclose(WAYS[way](lax.expm1, 0)(np.float32(x)), np.exp(x), rtol=1e-6)
+    curvature = WAYS[way](grad(lax.tanh), 0)(np.float32(1e-8))
+    np.testing.assert_allclose(curvature, -2e-8, rtol=1e-6)

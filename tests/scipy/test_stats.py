@@ -382,3 +382,11 @@ def test_complex_arguments_are_refused_where_there_are_cases() -> None:
                 run(z)
     density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
     np.testing.assert_allclose(stats.norm.pdf(z), density, 1e-6)
+
+
+def test_students_density_where_squares_are_out_of_range() -> None:
+    x, df = np.float32(1e30), np.float32([0.5, 3.0, 30.0])
+    expected = reference.t.logpdf(1e30, df.astype(float))
+    np.testing.assert_allclose(stats.t.logpdf(x, df), expected, rtol=1e-6)
+    slopes = jax.vmap(jax.grad(stats.t.logpdf), (None, 0))(x, df)
+    np.testing.assert_allclose(slopes, -(df + 1) / x, rtol=1e-6)

@@ -65,7 +65,7 @@ class Tanh(SpecialPoints):
         return loops.complex_waves.tanh(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
-        return mul(t, mul(sub(1.0, out), add(1.0, out)))
+        return mul(t, one_minus_square(out))
 
 
 def _asinh(x: Any) -> Any:

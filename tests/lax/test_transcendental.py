@@ -196,6 +196,8 @@ def test_slopes_where_squares_are_out_of_range(way: int, dtype: str) -> None:
             check(lax.div, (size, size), (1 / size, -1 / size))
             check(jnp.hypot, (size, -size), (0.5**0.5, -(0.5**0.5)))
         check(lax.atan2, (0.5, far), (1 / far, 0))
+        for logs in (jnp.logaddexp, jnp.logaddexp2):
+            check(logs, (far, far), (0.5, 0.5))
         check(jnp.hypot, (0.5, far), (0.5 / far, 1))
 
 

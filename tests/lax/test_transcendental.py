@@ -201,6 +201,18 @@ def test_slopes_where_squares_are_out_of_range(way: int, dtype: str) -> None:
         check(jnp.hypot, (0.5, far), (0.5 / far, 1))
 
 
+@pytest.mark.parametrize("engine", [None, "native", "xla"])
+def test_slopes_of_complex_inverses_far_out(engine: str | None) -> None:
+    far = np.complex64(1e30 + 1e30j)
+    for function, factor in ((lax.asin, 1j), (lax.acos, -1j), (lax.asinh, 1)):
+
+        def move(z: Any, function: Any = function) -> Any:
+            return jvp(function, (z,), (np.complex64(1),))[1]
+
+        run = jit(move, compiler_options={"jax_cpu_engine": engine}) if engine else move
+        np.testing.assert_allclose(run(far), factor / complex(far), rtol=1e-6)
+
+
 @pytest.mark.parametrize("way", range(len(WAYS)))
 def test_slopes_keep_their_digits(way: int) -> None:
     for x in (-20.0, -80.0):

@@ -12,8 +12,8 @@ from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
 from ..ground.kinds import COMPLEX, INEXACT
 from ..ground.logarithms import log_plus_one
-from .arithmetic import add, div, mul, sub
-from .complex import above_the_cut
+from .arithmetic import add, div, mul, neg, sub
+from .complex import above_the_cut, complex_p, imag, real
 from .complex_formulas import Wave
 from .complex_special_points import HALF_TURN, Parts, SpecialPoints, special_atanh
 from .magnitude import abs
@@ -92,8 +92,9 @@ class Asinh(SpecialPoints):
         return loops.complex_waves.asinh(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
-        if aval_of(x).dtype in COMPLEX:
-            return mul(t, rsqrt(add(square(x), 1.0)))
+        if aval_of(x).dtype in COMPLEX:  # The square may be out of range.
+            turned = complex_p.bind(neg(imag(x)), real(x))
+            return mul(t, mul(rsqrt(sub(1.0, turned)), rsqrt(add(1.0, turned))))
         scale = scale_of_large(abs(x))
         return mul(t, mul(rsqrt(add(square(mul(x, scale)), square(scale))), scale))
 

@@ -13,7 +13,7 @@ from ..ground.accuracy import check_accuracy
 from ..ground.families import Elementwise
 from ..ground.kinds import COMPLEX, INEXACT
 from ..ground.operands import standardize
-from .arithmetic import add, div, mul, neg
+from .arithmetic import add, div, mul, neg, sub
 from .complex import above_the_cut
 from .complex_formulas import Wave
 from .complex_special_points import HALF_TURN, Parts, SpecialPoints, special_atanh
@@ -118,6 +118,8 @@ class Acos(SpecialPoints):
 
 
 def _rsqrt_of_one_minus_square(x: Any) -> Any:
+    if aval_of(x).dtype in COMPLEX:  # The square may be out of range.
+        return mul(rsqrt(sub(1.0, x)), rsqrt(add(1.0, x)))
     return rsqrt(one_minus_square(x))
 
 

@@ -25,7 +25,7 @@ def scale_of_large(size: Any) -> Any:
 
 def scale_of_extreme(size: Any) -> Any:
     """The same, and where `size` is small a power of two by which its square is normal."""
-    tenth = dtypes.finfo(aval_of(size).dtype).maxexp / 10
-    is_small = lt(size, scalar_like(2.0 ** -int(4 * tenth), size))
+    exponents = dtypes.finfo(aval_of(size).dtype).maxexp
+    is_small = lt(size, scalar_like(2.0 ** -int(0.4 * exponents), size))
     large = scale_of_large(size)
-    return select_n_p.bind(is_small, large, scalar_like(2.0 ** int(8 * tenth), size))
+    return select_n_p.bind(is_small, large, scalar_like(2.0 ** (exponents // 2), size))

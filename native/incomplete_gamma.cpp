@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "incomplete_gamma_formulas.h"
+#include "incomplete_gamma_ratios.h"
 #include "kernels.h"
 #include "parts.h"
 #include "wide_elementary.h"
@@ -163,6 +164,10 @@ ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer a, ffi::AnyBuffer 
       return run<LogOfUpper>(pool, a, x, out);
     case 6:
       return run<Density>(pool, a, x, out);
+    case 7:
+      return run<OverLower>(pool, a, x, out);
+    case 8:
+      return run<OverUpper>(pool, a, x, out);
     default:
       return ffi::Error::InvalidArgument("an incomplete gamma function that is not known");
   }
@@ -196,6 +201,8 @@ void bind(nb::module_& module) {
   bind_function<LogOfLower>(module, "log_igamma");
   bind_function<LogOfUpper>(module, "log_igammac");
   bind_function<Density>(module, "gamma_density");
+  bind_function<OverLower>(module, "gamma_density_over_igamma");
+  bind_function<OverUpper>(module, "gamma_density_over_igammac");
   bind_handler(module, handler, "XLA's way to the functions, as a capsule.");
 }
 

@@ -230,22 +230,29 @@ double value(Parameter& p, double x) {
   }
 }
 
-// The logarithm of a tail far from a ≥ 30 by Temme's expansion, where erfc z is
+// Tails below this are given by their logarithm.
+constexpr double kRemote = 1e-200;
+
+// A tail far from a ≥ 30 over exp(−a η²/2) / √(2πa), by Temme's expansion, where erfc z is
 // e^(−z²) / (z √π) (1 − 1/(2z²) + 3/(4z⁴) − …).
 template <bool kUpper>
-double log_of_remote_tail(Parameter& p, double x) {
-  const Eta eta = eta_of((x - p.a) / p.a);
+double remote_total(Parameter& p, const Eta& eta) {
   const double root = std::sqrt(0.5 * p.a), z = std::abs(eta.value) * root;
   const double inverse = 0.5 / (z * z), sum = temme_sum(p, eta.value);
   const double scaled_erfc = (1 - inverse * (1 - inverse * (3 - 15 * inverse))) / z;
-  const double total = root * scaled_erfc + (kUpper ? sum : -sum);
-  return -p.a * eta.half_square - 0.5 * std::log(2 * kPi * p.a) + std::log(std::abs(total));
+  return std::abs(root * scaled_erfc + (kUpper ? sum : -sum));
+}
+
+template <bool kUpper>
+double log_of_remote_tail(Parameter& p, double x) {
+  const Eta eta = eta_of((x - p.a) / p.a);
+  const double log_total = std::log(remote_total<kUpper>(p, eta));
+  return -p.a * eta.half_square - 0.5 * std::log(2 * kPi * p.a) + log_total;
 }
 
 // log P, or log Q if `kUpper`, of positive finite numbers; by the other tail where that is smaller.
 template <bool kUpper>
 double log_value(Parameter& p, double x) {
-  constexpr double kRemote = 1e-200;
   switch (way_of(p.a, x)) {
     case Way::kUniform: {
       const double own = value<kUpper>(p, x);

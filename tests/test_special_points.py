@@ -2,8 +2,9 @@
 
 The expected numbers are those of JAX 0.10.1, recorded on the CPU, but for what it gets wrong:
 
-- where it has NaN and the derivative exists: `hard_silu`, `soft_sign` and `i0` at ±∞, powers x⁰ and
-  x¹ at 0, gradients of elements that ``where`` leaves out, log-sums of two infinities (½ each);
+- where it has NaN and the derivative exists: `hard_silu`, `soft_sign`, `gelu` and `i0` at ±∞,
+  powers x⁰ and x¹ at 0, gradients of elements that ``where`` leaves out, log-sums of two
+  infinities (½ each);
 - `sinc`, `soft_sign`, `i0`, `i1` and `bessel_i1e` next to 0 or far out, where terms cancel;
 - the log-sum of a number and ∞, in which the number has no part;
 - the derivative of extremes over NaN is NaN in reverse mode too.

@@ -21,6 +21,8 @@ FORMULAS = {
     "igamma_grad_a": formulas.slope_of_lower,
     "random_gamma_grad": formulas.slope_of_sample,
     "gamma_density": formulas.density_of_gamma,
+    "gamma_density_over_igamma": functools.partial(formulas.density_over_tail, upper=False),
+    "gamma_density_over_igammac": functools.partial(formulas.density_over_tail, upper=True),
     "log_igamma": functools.partial(formulas.log_of_tail, upper=False),
     "log_igammac": functools.partial(formulas.log_of_tail, upper=True),
 }

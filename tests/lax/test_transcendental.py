@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import special
 
 from morphax import enable_x64, grad, jit, jvp, lax
+from morphax import numpy as jnp
 from morphax.lax.elementwise.inverse_erfc import erfc_inv_p
 from tests.lax.engines import (
     array,
@@ -166,3 +169,53 @@ def test_digits_where_one_plus_x_is_about_a_half() -> None:
     with enable_x64(True):
         np.testing.assert_allclose(jit(lax.log1p)(x), np.log1p(x), 1e-15)
         np.testing.assert_allclose(jit(lax.atanh)(x), np.arctanh(x), 1e-15)
+
+
+ENGINES = [{"jax_cpu_engine": engine} for engine in ("native", "xla")]
+WAYS = (grad, *(lambda f, n, e=e: jit(grad(f, n), compiler_options=e) for e in ENGINES))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("way", range(len(WAYS)))
+def test_slopes_where_squares_are_out_of_range(way: int, dtype: str) -> None:
+    far = {"float32": 1e30, "float64": 1e300}[dtype]
+    tolerance = 8 * np.finfo(dtype).eps
+
+    def check(function: Any, at: tuple[float, ...], slopes: tuple[float, ...]) -> None:
+        found = WAYS[way](function, tuple(range(len(at))))(*np.array(at, dtype))
+        np.testing.assert_allclose(found, np.array(slopes, dtype), rtol=tolerance)
+
+    with enable_x64(dtype == "float64"):
+        for x in (far, -far):
+            check(lax.asinh, (x,), (1 / far,))
+        check(lax.acosh, (far,), (1 / far,))
+        for size in (far, 1 / far):
+            check(lax.atan2, (size, size), (0.5 / size, -0.5 / size))
+            check(lax.atan2, (0, size), (1 / size, 0))
+            check(lax.atan2, (-size, 0), (0, 1 / size))
+            check(lax.div, (size, size), (1 / size, -1 / size))
+            check(jnp.hypot, (size, -size), (0.5**0.5, -(0.5**0.5)))
+        check(lax.atan2, (0.5, far), (1 / far, 0))
+        for logs in (jnp.logaddexp, jnp.logaddexp2):
+            check(logs, (far, far), (0.5, 0.5))
+        check(jnp.hypot, (0.5**40 * far, far), (0.5**40, 1))
+
+
+@pytest.mark.parametrize("engine", [None, "native", "xla"])
+def test_slopes_of_complex_inverses_far_out(engine: str | None) -> None:
+    far = np.complex64(1e30 + 1e30j)
+    for function, factor in ((lax.asin, 1j), (lax.acos, -1j), (lax.asinh, 1)):
+
+        def move(z: Any, function: Any = function) -> Any:
+            return jvp(function, (z,), (np.complex64(1),))[1]
+
+        run = jit(move, compiler_options={"jax_cpu_engine": engine}) if engine else move
+        np.testing.assert_allclose(run(far), factor / complex(far), rtol=1e-6)
+
+
+@pytest.mark.parametrize("way", range(len(WAYS)))
+def test_slopes_keep_their_digits(way: int) -> None:
+    for x in (-20.0, -80.0):
+        np.testing.assert_allclose(WAYS[way](lax.expm1, 0)(np.float32(x)), np.exp(x), rtol=1e-6)
+    curvature = WAYS[way](grad(lax.tanh), 0)(np.float32(1e-8))
+    np.testing.assert_allclose(curvature, -2e-8, rtol=1e-6)

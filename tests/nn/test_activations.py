@@ -30,6 +30,7 @@ KNOWN: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
 }
 LIMITS = {
+    "gelu": [0, np.inf, 0, 1],
     "squareplus": [0, np.inf, 0, 1],
     "sparse_plus": [0, np.inf, 0, 1],
     "sparse_sigmoid": [0, 1, 0, 0],
@@ -93,3 +94,9 @@ def test_algorithms_of_standardize() -> None:
         np.testing.assert_allclose(y, (np.arange(4) - 1.5) / np.sqrt(1.25 + 1e-5), rtol=1e-6)
     with pytest.raises(ValueError, match="argument algorithm"):
         nn.standardize(x, algorithm="other")
+
+
+def test_the_slope_of_gelu_where_the_cube_is_out_of_range() -> None:
+    x = jnp.array([1e30, -1e30, 45.0, -45.0], np.float32)
+    for run in (jax.vmap, lambda f: jax.jit(jax.vmap(f))):
+        np.testing.assert_array_equal(run(jax.grad(nn.gelu))(x), [1, 0, 1, 0])

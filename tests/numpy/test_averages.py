@@ -39,3 +39,10 @@ def test_weights_of_several_axes(axis: Any, shape: tuple[int, ...]) -> None:
         found = function(x, axis, weights, True, True)
         for part, expected in zip(found, wanted, strict=True):
             np.testing.assert_allclose(part, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", [jnp.std, jnp.nanstd])
+def test_roots_of_integers_are_no_integers(function: Any) -> None:
+    with pytest.raises(ValueError, match=r"jnp\.std, argument dtype"):
+        function(np.arange(4), dtype=np.int8)
+    assert function(np.arange(4), dtype=np.float32) == pytest.approx(1.118034)

@@ -537,3 +537,18 @@ def test_weak_types_are_those_of_jax() -> None:
     assert not special.loggamma(1j).weak_type
     assert special.logit(0.5).weak_type
     assert not special.logit(weak).weak_type
+
+
+@pytest.mark.parametrize("engine", [None, "native", "xla"])
+def test_slopes_of_beta_at_its_poles(engine: str | None) -> None:
+    options = {"jax_cpu_engine": engine}
+    for function, at, expected in (
+        (special.betaln, (0.0, 0.5), -np.inf),
+        (special.betaln, (-0.0, 2.0), np.inf),
+        (special.betaln, (0.5, 0.0), 0),
+        (special.beta, (0.0, 2.0), -np.inf),
+        (special.beta, (-0.0, 2.0), -np.inf),
+    ):
+        slope = jax.grad(function)
+        run = jax.jit(slope, compiler_options=options) if engine else slope
+        assert run(*at) == expected

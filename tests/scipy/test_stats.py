@@ -382,3 +382,48 @@ def test_complex_arguments_are_refused_where_there_are_cases() -> None:
                 run(z)
     density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
     np.testing.assert_allclose(stats.norm.pdf(z), density, 1e-6)
+
+
+def test_students_density_where_squares_are_out_of_range() -> None:
+    x, df = np.float32(1e30), np.float32([0.5, 3.0, 30.0])
+    expected = reference.t.logpdf(1e30, df.astype(float))
+    np.testing.assert_allclose(stats.t.logpdf(x, df), expected, rtol=1e-6)
+    slopes = jax.vmap(jax.grad(stats.t.logpdf), (None, 0))(x, df)
+    np.testing.assert_allclose(slopes, -(df + 1) / x, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "x", "slope"),
+    [
+        ("gamma.logcdf", (1e3,), 500.0, 1.0019881492038545),
+        ("gamma.logcdf", (1e3,), 900.0, 0.11975771079868702),
+        ("gamma.logcdf", (1e4,), 5e3, 1.0001998801517142),
+        ("gamma.logsf", (1e3,), 900.0, -6.589127026346295e-05),
+        ("gamma.logsf", (1e3,), 1500.0, -0.33531384914987844),
+        ("gamma.logcdf", (2.0,), 0.0, np.inf),
+        ("gamma.logsf", (2.0,), 0.0, 0.0),
+        ("gamma.logsf", (2.0,), np.inf, -1.0),
+        ("beta.logcdf", (1e3, 1e3), 0.4000000059604645, 843.0972913552442),
+        ("beta.logsf", (1e4, 1e3), 0.8999999761581421, -0.7427138530184261),
+        ("beta.logsf", (2.0, 0.5), 0.9990000128746033, -499.67299290445214),
+        ("beta.logcdf", (2.0, 3.0), 0.0, np.inf),
+        ("beta.logsf", (2.0, 3.0), 0.0, 0.0),
+        ("beta.logsf", (2.0, 3.0), 1.0, -np.inf),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_slopes_of_logarithms_of_tails(
+    dtype: str, name: str, parameters: tuple[float, ...], x: float, slope: float
+) -> None:
+    tolerance = 2e-7 if dtype == "float32" else 1e-14
+    family, function = name.split(".")
+    with jax.enable_x64(dtype == "float64"):
+        move = jax.grad(getattr(getattr(stats, family), function))
+        for run in (move, jax.jit(move)):
+            found = run(*np.array([x, *parameters], dtype))
+            np.testing.assert_allclose(found, slope, rtol=tolerance)
+        if dtype == "float64" and np.isfinite(slope * x) and slope:
+            step = (x if x > 1 else min(x, 1 - x)) / 4096
+            below, above = (float(move(at, *parameters)) for at in (x - step, x + step))
+            curvature = jax.grad(move)(x, *parameters)
+            np.testing.assert_allclose(curvature, (above - below) / (2 * step), rtol=1e-4)

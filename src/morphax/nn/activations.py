@@ -280,9 +280,11 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     """
     x = _inexact("gelu", x)
     if approximate:
-        inner = np.sqrt(2 / np.pi).astype(x.dtype) * (x + 0.044715 * (x**3))
+        # Beyond ±40 the factor is 0 or 1 in all dtypes, and the cube may be out of range.
+        near = lax.select(abs(x) > 40.0, lax.full_like(x, -40.0), x)
+        inner = np.sqrt(2 / np.pi).astype(x.dtype) * (near + 0.044715 * (near**3))
         # ½ (1 + tanh u) is σ(2u), which does not cancel where it is small.
-        return x * lax.logistic(2 * inner)
+        return lax.select(x > 40.0, x, near * lax.logistic(2 * inner))
     return 0.5 * x * lax.erfc(-x * np.sqrt(0.5).astype(x.dtype))
 
 

@@ -14,6 +14,7 @@ from ..lax.elementwise.arithmetic import add_p, div_p, mul_p, neg_p, rem_p, sub_
 from ..lax.elementwise.bitwise import and_p, or_p
 from ..lax.elementwise.convert import convert
 from ..lax.elementwise.selection import max_p, min_p
+from ..lax.elementwise.square_ranges import scale_of_extreme
 from ..lax.ground.linear_structure import broadcast_to
 from ..util.messages import message
 from .integer_powers import integer_power
@@ -368,5 +369,8 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     smaller = chosen(is_infinite, zero, smaller)
     whole = lax.bitwise_or(lax.eq(larger, zero), is_infinite)
     divisor = lax.select(whole, lax.full_like(larger, 1), larger)
-    length = lax.mul(divisor, lax.sqrt(lax.add(lax.square(lax.div(smaller, divisor)), 1)))
+    # Scaled, not divided: the slopes of a quotient by the larger one leave the range.
+    scale = scale_of_extreme(divisor)
+    squares = [lax.square(lax.mul(side, scale)) for side in (divisor, smaller)]
+    length = lax.div(lax.sqrt(lax.add(*squares)), scale)
     return convert(lax.select(whole, lax.max(larger, smaller), length), x.aval.dtype, is_weak)

@@ -168,10 +168,28 @@ def std(
     mean: Any = None,
     correction: int | float | None = None,
 ) -> Any:
-    """Standard deviation over axes: the square root of `var`."""
+    """Standard deviation over axes: the square root of `var`.
+
+    Raises:
+        ValueError: `dtype` is not inexact: square roots of integers are no integers.
+    """
+    if dtype is not None:
+        _check_inexact(dtypes.requested(dtype, "std"))
     return lax.sqrt(
         var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
     )
+
+
+def _check_inexact(dtype: Any) -> None:
+    if not dtypes.issubdtype(dtype, np.inexact):
+        raise ValueError(
+            message(
+                "jnp.std, argument dtype",
+                given=dtype,
+                expected="a floating or complex dtype: square roots of integers are no integers",
+                fix="Leave out dtype, and round the result with astype.",
+            )
+        )
 
 
 @replayed(1, arrays=("weights",))

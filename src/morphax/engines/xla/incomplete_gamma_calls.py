@@ -19,7 +19,7 @@ from .stablehlo import Builder, Value
 
 _FUNCTIONS: Final = (
     *("igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "log_igamma", "log_igammac"),
-    "gamma_density",
+    *("gamma_density", "gamma_density_over_igamma", "gamma_density_over_igammac"),
 )
 """In the order of their numbers in native code."""
 
@@ -27,7 +27,7 @@ _FUNCTIONS: Final = (
 def may_call_incomplete_gamma(b: Builder, name: str, aval: Any) -> bool:
     """Whether native code may compute the function of this name."""
     is_possible = b.module.may_call_kernels and name in _FUNCTIONS
-    is_possible = is_possible and part("incomplete_gamma") is not None
+    is_possible = is_possible and hasattr(part("incomplete_gamma"), name)
     return is_possible and aval.is_static and aval.size > 0
 
 

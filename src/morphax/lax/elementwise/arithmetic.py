@@ -213,7 +213,8 @@ class Div(Elementwise):
         return div(t, y)
 
     def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
-        return mul(t, neg(div(out, y)))
+        # The sign comes first: of x / y / y XLA would make x / (y y), which is out of range sooner.
+        return mul(t, div(neg(out), y))
 
     def transpose(self, ct: Any, x: Any, y: Any) -> list[Any]:
         return [unbroadcast(div(ct, y), x.aval), None]

@@ -91,7 +91,8 @@ class Expm1(SpecialPoints):
         return loops.complex_scalars.exponential_less_one(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
-        return mul(t, add(out, 1.0))
+        # Not out + 1, which has no digits left where out is next to −1.
+        return mul(t, exp(x))
 
 
 @final

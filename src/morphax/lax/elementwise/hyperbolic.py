@@ -6,16 +6,19 @@ from typing import Any, final
 
 import numpy as np
 
+from ...core import aval_of
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
-from ..ground.kinds import INEXACT
+from ..ground.kinds import COMPLEX, INEXACT
 from ..ground.logarithms import log_plus_one
-from .arithmetic import add, div, mul, sub
-from .complex import above_the_cut
+from .arithmetic import add, div, mul, neg, sub
+from .complex import above_the_cut, complex_p, imag, real
 from .complex_formulas import Wave
 from .complex_special_points import HALF_TURN, Parts, SpecialPoints, special_atanh
+from .magnitude import abs
 from .powers import one_minus_square, rsqrt, square
+from .square_ranges import scale_of_large
 
 
 @final
@@ -62,7 +65,7 @@ class Tanh(SpecialPoints):
         return loops.complex_waves.tanh(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
-        return mul(t, mul(sub(1.0, out), add(1.0, out)))
+        return mul(t, one_minus_square(out))
 
 
 def _asinh(x: Any) -> Any:
@@ -89,7 +92,11 @@ class Asinh(SpecialPoints):
         return loops.complex_waves.asinh(w, z)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
-        return mul(t, rsqrt(add(square(x), 1.0)))
+        if aval_of(x).dtype in COMPLEX:  # The square may be out of range.
+            turned = complex_p.bind(neg(imag(x)), real(x))
+            return mul(t, mul(rsqrt(sub(1.0, turned)), rsqrt(add(1.0, turned))))
+        scale = scale_of_large(abs(x))
+        return mul(t, mul(rsqrt(add(square(mul(x, scale)), square(scale))), scale))
 
 
 def _acosh(x: Any) -> Any:
@@ -116,7 +123,9 @@ class Acosh(SpecialPoints):
         if x.aval.dtype.kind == "c":
             # One root of the product would be on the wrong branch where Re x < 0.
             return mul(t, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0))))
-        return mul(t, rsqrt(mul(sub(x, 1.0), add(x, 1.0))))
+        scale = scale_of_large(x)
+        below, above = mul(sub(x, 1.0), scale), mul(add(x, 1.0), scale)
+        return mul(t, mul(rsqrt(mul(below, above)), scale))
 
 
 @final

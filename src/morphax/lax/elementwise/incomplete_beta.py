@@ -176,6 +176,25 @@ def _density(m: Notation, a: Any, b: Any, x: Any) -> Any:
     return m.where(is_inside, value, m.where(is_regular, end, math.nan))
 
 
+def density_over_tail(m: Notation, a: Any, b: Any, x: Any, *, upper: bool) -> Any:
+    """The density over 1 − I_x(a, b) if `upper`, else over I, where nothing is left of both too.
+
+    With the leading factor L the density is L / (x (1 − x)), and one of the tails is L F.
+    """
+    is_distribution, inner_a, inner_b = _parameters(m, a, b)
+    is_between = (x > 0.0) & (x < 1.0)
+    inner = m.where(is_between, x, 0.5)
+    swaps, first, second, lower = _turned(m, inner_a, inner_b, inner)
+    fraction = _fraction(m, first, second, lower)
+    factor = _leading_factor(m, inner_a, inner_b, inner, 1.0 - inner)
+    own, other = 1.0 / fraction, factor / (1.0 - factor * fraction)
+    ratio = m.where(swaps, own, other) if upper else m.where(swaps, other, own)
+    is_empty = x == (1.0 if upper else 0.0)
+    end = m.where(is_empty, math.inf, _density(m, a, b, x))
+    limit = m.where(is_distribution, end, math.nan)
+    return m.where(is_distribution & is_between, ratio / (inner * (1.0 - inner)), limit)
+
+
 class OfBetaNumbers(ByFormula):
     """Functions of parameters a, b ≥ 0 and a number x in [0, 1]."""
 

@@ -308,11 +308,20 @@ def _log_leading_factor(m: Notation, a: Any, x: Any) -> Any:
     return m.where(is_large, far, near)
 
 
-def _log_of_remote_tail(m: Notation, a: Any, x: Any, *, upper: bool) -> Any:
-    """log P or log Q of positive finite numbers, where that itself has left the range.
+def _remote_total(m: Notation, a: Any, distance: Any, *, upper: bool) -> Any:
+    """P or Q over exp(−a η²/2) / √(2πa), far from a in the uniform expansion.
 
-    In the uniform expansion, erfc z is then e^(−z²) / (z √π) (1 − 1/(2z²) + 3/(4z⁴) − …).
+    There erfc z is e^(−z²) / (z √π) (1 − 1/(2z²) + 3/(4z⁴) − …).
     """
+    near = _uniform(m, a, distance)
+    z = abs(near.eta) * m.sqrt(0.5 * a)
+    inverse = 0.5 / (z * z)
+    scaled_erfc = (1.0 - inverse * (1.0 - inverse * (3.0 - 15.0 * inverse))) / z
+    return abs(m.sqrt(0.5 * a) * scaled_erfc + (near.sum if upper else -near.sum))
+
+
+def _log_of_remote_tail(m: Notation, a: Any, x: Any, *, upper: bool) -> Any:
+    """log P or log Q of positive finite numbers, where that itself has left the range."""
     at = _regions(a, x)
     factor = _log_leading_factor(m, a, x)
     if upper:
@@ -323,13 +332,9 @@ def _log_of_remote_tail(m: Notation, a: Any, x: Any, *, upper: bool) -> Any:
         s, _ = _series(m, m.where(at.series, a, 1.0), m.where(at.series, x, 0.0), sloped=False)
         direct = factor + m.log(s)
     near_a = m.where(at.uniform, a, 1e4)
-    near = _uniform(m, near_a, m.where(at.uniform, at.distance, 0.2))
-    z = abs(near.eta) * m.sqrt(0.5 * near_a)
-    inverse = 0.5 / (z * z)
-    scaled_erfc = (1.0 - inverse * (1.0 - inverse * (3.0 - 15.0 * inverse))) / z
-    total = m.sqrt(0.5 * near_a) * scaled_erfc + (near.sum if upper else -near.sum)
+    total = _remote_total(m, near_a, m.where(at.uniform, at.distance, 0.2), upper=upper)
     exponent = near_a * log1p_minus(m, at.distance, at.distance + 1.0)
-    uniform = exponent - 0.5 * m.log(2 * math.pi * near_a) + m.log(abs(total))
+    uniform = exponent - 0.5 * m.log(2 * math.pi * near_a) + m.log(total)
     return m.where(at.uniform, uniform, direct)
 
 
@@ -348,3 +353,28 @@ def log_of_tail(m: Notation, a: Any, x: Any, *, upper: bool) -> Any:
     at_zero = (x == 0.0) | (a == math.inf)
     limit = m.where(at_zero, 0.0, -math.inf) if upper else m.where(at_zero, -math.inf, 0.0)
     return m.where(is_regular, value, m.where(_is_defined(a, x), limit, math.nan))
+
+
+def density_over_tail(m: Notation, a: Any, x: Any, *, upper: bool) -> Any:
+    """x^(a−1) e⁻ˣ / Γ(a) over Q if `upper`, else over P, where nothing is left of both too.
+
+    With D of `leading_factor` the density is D a / x, the tails are D S and D a F.
+    """
+    is_regular, inner_a, inner_x = _regular(m, a, x)
+    at = _regions(inner_a, inner_x)
+    own = _values(m, inner_a, inner_x, upper=upper)
+    ratio = density(m, inner_a, inner_x) / m.where(own > 0.0, own, 1.0)
+    is_remote = at.uniform & (own <= _START_OF_REMOTE)
+    far_a, far = m.where(is_remote, inner_a, 1e4), m.where(is_remote, at.distance, 0.2)
+    of_remote = m.exp(-log_scaled_gamma(m, far_a)) / _remote_total(m, far_a, far, upper=upper)
+    ratio = m.where(is_remote, inner_a / inner_x * of_remote, ratio)
+    if upper:
+        there, at_end = at.fraction, density_of_gamma(m, a, x)
+        f, _ = _fraction(m, m.where(there, a, 1.0), m.where(there, x, 9.0), sloped=False)
+        direct, limit = 1.0 / (inner_x * f), m.where(x == math.inf, 1.0, at_end)
+    else:
+        there, at_end = at.series, (x == 0.0) | (a == math.inf)
+        s, _ = _series(m, m.where(there, a, 1.0), m.where(there, x, 0.0), sloped=False)
+        direct, limit = inner_a / (inner_x * s), m.where(at_end, math.inf, 0.0)
+    limit = m.where(_is_defined(a, x) & (a > 0.0), limit, math.nan)
+    return m.where(is_regular, m.where(there, direct, ratio), limit)

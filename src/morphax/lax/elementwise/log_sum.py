@@ -6,24 +6,30 @@ derivatives; those of max(x, y) and |x − y|, of which it could be made, are wr
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from .arithmetic import add, mul, neg, sub
+from .arithmetic import add, div, mul, neg, sub
 from .bitwise import bitwise_and
 from .comparison import eq, ge, ne
-from .exponential import exp, log1p, logistic
+from .exponential import exp, exp2, log1p, logistic
 from .selection import scalar_like, select_n_p
 
 
-def log_sum(x: Any, y: Any) -> Any:
+def log_sum(x: Any, y: Any, base: int | None = None) -> Any:
     """log(eˣ + eʸ) of real numbers, element by element, without overflow in between.
 
-    The derivative of two equal infinities is shared evenly, as at every other tie.
+    With the base 2 it is log₂(2ˣ + 2ʸ).  The derivative of two equal infinities is shared evenly,
+    as at every other tie.
     """
     gap, together = _gap(x, y)
     first = ge(x, y)
     below = select_n_p.bind(first, gap, neg(gap))
-    total = add(select_n_p.bind(first, y, x), log1p(exp(below)))
+    if base == 2:
+        rest = div(log1p(exp2(below)), _beside(gap, math.log(2)))
+    else:
+        rest = log1p(exp(below))
+    total = add(select_n_p.bind(first, y, x), rest)
     return select_n_p.bind(together, total, mul(add(x, y), _beside(gap, 0.5)))
 
 

@@ -6,17 +6,21 @@ from typing import Any, final
 
 import numpy as np
 
+from ...core import aval_of
 from ...engines import loops
 from ...engines.xla.stablehlo import Value
 from ..ground.accuracy import check_accuracy
 from ..ground.families import Elementwise
-from ..ground.kinds import INEXACT
+from ..ground.kinds import COMPLEX, INEXACT
 from ..ground.operands import standardize
-from .arithmetic import add, div, mul, neg
+from .arithmetic import add, div, mul, neg, sub
 from .complex import above_the_cut
 from .complex_formulas import Wave
 from .complex_special_points import HALF_TURN, Parts, SpecialPoints, special_atanh
+from .magnitude import abs
 from .powers import one_minus_square, rsqrt, square
+from .selection import max
+from .square_ranges import scale_of_extreme
 
 
 @final
@@ -114,6 +118,8 @@ class Acos(SpecialPoints):
 
 
 def _rsqrt_of_one_minus_square(x: Any) -> Any:
+    if aval_of(x).dtype in COMPLEX:  # The square may be out of range.
+        return mul(rsqrt(sub(1.0, x)), rsqrt(add(1.0, x)))
     return rsqrt(one_minus_square(x))
 
 
@@ -160,10 +166,19 @@ class Atan2(Elementwise):
         return loops.complex_waves.angle(w, x, y)
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
-        return mul(t, div(y, add(square(x), square(y))))
+        return mul(t, _over_length_squared(y, x, y))
 
     def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
-        return mul(t, div(neg(x), add(square(x), square(y))))
+        return mul(t, _over_length_squared(neg(x), x, y))
+
+
+def _over_length_squared(side: Any, x: Any, y: Any) -> Any:
+    """One of ±x and ±y over x² + y², whose squares may be out of range."""
+    if aval_of(x).dtype in COMPLEX:
+        return div(side, add(square(x), square(y)))
+    scale = scale_of_extreme(max(abs(x), abs(y)))
+    x, y, side = mul(x, scale), mul(y, scale), mul(side, scale)
+    return mul(div(side, add(square(x), square(y))), scale)
 
 
 sin_p = Sin()

@@ -56,7 +56,12 @@ def _digamma_difference(m: Notation, z: Any, n: Any) -> Any:
     value = _difference_of_positive(m, start, step)
     sines = m.where(is_left, sine_of_half_turns(m, z) * sine_of_half_turns(m, end), 1.0)
     turned = math.pi * sine_of_half_turns(m, m.where(is_left, n, 0.0)) / sines
-    return m.where(is_known, value + turned, m.digamma(end) - m.digamma(z))
+    return m.where(is_known, value + turned, _digamma(m, end) - _digamma(m, z))
+
+
+def _digamma(m: Notation, x: Any) -> Any:
+    """ψ(x), at ±0 the limit from the side of its sign."""
+    return m.where(x == 0.0, -1.0 / x, m.digamma(x))
 
 
 @final

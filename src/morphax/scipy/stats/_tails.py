@@ -15,19 +15,43 @@ from ...core import not_differentiable
 from ...lax.elementwise import incomplete_beta, incomplete_gamma_formulas
 from ...lax.elementwise.incomplete_gamma import OfGammaNumbers
 from ...lax.ground.formulas import ByFormula, HostNotation
-from .. import special
-
-
-def _log_gamma_density(a: Any, x: Any) -> Any:
-    return (a - 1) * lax.log(x) - x - lax.lgamma(a)
-
-
-def _log_beta_density(a: Any, b: Any, x: Any) -> Any:
-    return (a - 1) * lax.log(x) + (b - 1) * lax.log1p(-x) - special.betaln(a, b)
-
 
 # Below this a tail may be a denormal number, or 0.
 _LEAST = 1e-290
+
+
+def _slope_of_log_density(a: Any, x: Any) -> Any:
+    return (a - 1) / x - 1
+
+
+@final
+class OverIgamma(OfGammaNumbers):
+    """The density over P(a, x), element by element: how log P moves with x."""
+
+    name = "gamma_density_over_igamma"
+    formula = functools.partial(incomplete_gamma_formulas.density_over_tail, upper=False)
+
+    def d_x(self, t: Any, a: Any, x: Any, out: Any) -> Any:
+        score = lax.log(x) - lax.digamma(a)
+        return t * out * (score + out * lax.random_gamma_grad(a, x))
+
+    def d_y(self, t: Any, a: Any, x: Any, out: Any) -> Any:
+        return t * out * (_slope_of_log_density(a, x) - out)
+
+
+@final
+class OverIgammac(OfGammaNumbers):
+    """The density over Q(a, x), element by element: how −log Q moves with x."""
+
+    name = "gamma_density_over_igammac"
+    formula = functools.partial(incomplete_gamma_formulas.density_over_tail, upper=True)
+
+    def d_x(self, t: Any, a: Any, x: Any, out: Any) -> Any:
+        score = lax.log(x) - lax.digamma(a)
+        return t * out * (score - out * lax.random_gamma_grad(a, x))
+
+    def d_y(self, t: Any, a: Any, x: Any, out: Any) -> Any:
+        return t * out * (_slope_of_log_density(a, x) + out)
 
 
 @final
@@ -39,11 +63,10 @@ class LogIgamma(OfGammaNumbers):
 
     def d_x(self, t: Any, a: Any, x: Any, out: Any) -> Any:
         # How x moves with a at constant P, times how P moves with x.
-        density = lax.exp(_log_gamma_density(a, x) - out)
-        return -t * density * lax.random_gamma_grad(a, x)
+        return -t * over_igamma_p.bind(a, x) * lax.random_gamma_grad(a, x)
 
     def d_y(self, t: Any, a: Any, x: Any, out: Any) -> Any:
-        return t * lax.exp(_log_gamma_density(a, x) - out)
+        return t * over_igamma_p.bind(a, x)
 
 
 @final
@@ -54,11 +77,10 @@ class LogIgammac(OfGammaNumbers):
     formula = functools.partial(incomplete_gamma_formulas.log_of_tail, upper=True)
 
     def d_x(self, t: Any, a: Any, x: Any, out: Any) -> Any:
-        density = lax.exp(_log_gamma_density(a, x) - out)
-        return t * density * lax.random_gamma_grad(a, x)
+        return t * over_igammac_p.bind(a, x) * lax.random_gamma_grad(a, x)
 
     def d_y(self, t: Any, a: Any, x: Any, out: Any) -> Any:
-        return -t * lax.exp(_log_gamma_density(a, x) - out)
+        return -t * over_igammac_p.bind(a, x)
 
 
 def _log_of_beta_tail(a: Any, b: Any, x: Any, *, upper: bool) -> Any:
@@ -86,6 +108,38 @@ _NO_DERIVATIVE = not_differentiable(
 )
 
 
+def _slope_of_log_beta_density(a: Any, b: Any, x: Any) -> Any:
+    return (a - 1) / x - (b - 1) / (1 - x)
+
+
+@final
+class OverBetainc(ByFormula):
+    """The density over I_x(a, b), element by element: how log I moves with x."""
+
+    name = "beta_density_over_betainc"
+    formula = functools.partial(incomplete_beta.density_over_tail, upper=False)
+
+    d_x = _NO_DERIVATIVE
+    d_y = _NO_DERIVATIVE
+
+    def d_z(self, t: Any, a: Any, b: Any, x: Any, out: Any) -> Any:
+        return t * out * (_slope_of_log_beta_density(a, b, x) - out)
+
+
+@final
+class OverBetaincc(ByFormula):
+    """The density over 1 − I_x(a, b), element by element: how −log(1 − I) moves with x."""
+
+    name = "beta_density_over_betaincc"
+    formula = functools.partial(incomplete_beta.density_over_tail, upper=True)
+
+    d_x = _NO_DERIVATIVE
+    d_y = _NO_DERIVATIVE
+
+    def d_z(self, t: Any, a: Any, b: Any, x: Any, out: Any) -> Any:
+        return t * out * (_slope_of_log_beta_density(a, b, x) + out)
+
+
 @final
 class LogBetainc(ByFormula):
     """log I_x(a, b), element by element."""
@@ -98,7 +152,7 @@ class LogBetainc(ByFormula):
     d_y = _NO_DERIVATIVE
 
     def d_z(self, t: Any, a: Any, b: Any, x: Any, out: Any) -> Any:
-        return t * lax.exp(_log_beta_density(a, b, x) - out)
+        return t * over_betainc_p.bind(a, b, x)
 
 
 @final
@@ -113,10 +167,14 @@ class LogBetaincc(ByFormula):
     d_y = _NO_DERIVATIVE
 
     def d_z(self, t: Any, a: Any, b: Any, x: Any, out: Any) -> Any:
-        return -t * lax.exp(_log_beta_density(a, b, x) - out)
+        return -t * over_betaincc_p.bind(a, b, x)
 
 
+over_igamma_p = OverIgamma()
+over_igammac_p = OverIgammac()
 log_igamma_p = LogIgamma()
 log_igammac_p = LogIgammac()
+over_betainc_p = OverBetainc()
+over_betaincc_p = OverBetaincc()
 log_betainc_p = LogBetainc()
 log_betaincc_p = LogBetaincc()

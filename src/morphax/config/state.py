@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
-from dataclasses import dataclass
 from threading import Lock
 from types import TracebackType
 from typing import Any, Final, final
 
+from ..util.records import dataclass
 from .environment import settings_from
 from .options import Config
 from .values import checked, describe, warn_if_inert

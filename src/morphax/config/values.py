@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from numbers import Integral, Real
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
@@ -13,6 +12,7 @@ import numpy as np
 
 from ..util.frames import user_frame
 from ..util.messages import message
+from ..util.records import dataclass
 from .options import FACTS, Config
 
 _TRUE: Final = frozenset({"y", "yes", "t", "true", "on", "1"})

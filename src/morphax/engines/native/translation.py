@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import final
 from weakref import WeakKeyDictionary
 
@@ -11,6 +10,7 @@ from ...core import DebugInfo, Jaxpr, ShapedArray, without_references
 from ...core.dce import eliminate_dead_code
 from ...dtypes import float0
 from ...util.paused_collection import paused_collection
+from ...util.records import dataclass
 from ..engine import Options
 from ..loops import LoopProgram, NotALoopProgram, loop_program
 from ..loops.memory import with_shared_memory

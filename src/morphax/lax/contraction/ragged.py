@@ -9,7 +9,6 @@ derivatives and batching are those of the parts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
@@ -18,6 +17,7 @@ import numpy as np
 from ...core import aval_of
 from ...errors import ShapeError
 from ...util.messages import described, message
+from ...util.records import dataclass
 from ..elementwise.arithmetic import sub
 from ..elementwise.bitwise import bitwise_and
 from ..elementwise.comparison import le, lt

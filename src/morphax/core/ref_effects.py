@@ -13,7 +13,6 @@ from .effects import Effect, Effects
 from .operand_effects import OperandEffect
 
 
-@dataclass(frozen=True)
 class RefEffect(OperandEffect):
     """What an equation does to the reference that is its operand number `input_index`."""
 

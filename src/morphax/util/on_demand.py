@@ -36,6 +36,10 @@ def on_demand(
     space = vars(sys.modules[package])
 
     def load(name: str) -> Any:
+        if name == "__all__":
+            # What `from package import *` takes: it asks twice, and files have come in between.
+            names = space[name] = [name for name in listed() if not name.startswith("_")]
+            return names
         if name in modules:
             return _imported(f"{package}.{name}")
         if name not in places:
@@ -43,7 +47,10 @@ def on_demand(
         value = space[name] = getattr(_imported(places[name], package), name)
         return value
 
-    return load, lambda: sorted({*space, *modules, *places})
+    def listed() -> list[str]:
+        return sorted({*space, *modules, *places})
+
+    return load, listed
 
 
 def _imported(name: str, package: str | None = None) -> ModuleType:

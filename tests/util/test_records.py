@@ -191,6 +191,14 @@ def test_pickles_and_copies_are_equal() -> None:
     assert copy.copy(record) == copy.deepcopy(record) == record
 
 
+def test_a_class_without_a_docstring_has_its_name() -> None:
+    @ours(frozen=True)
+    class Bare:
+        x: int
+
+    assert Bare.__doc__ == "Bare"
+
+
 def test_records_that_hold_themselves_print() -> None:
     record = _point(ours)(None)
     record.x = record

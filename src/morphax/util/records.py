@@ -7,8 +7,9 @@ them, and `__init__`, which is called most and must bind its arguments as fast a
 still compiled from text, but when somebody first asks for it.
 
 To readers, type checkers and users nothing differs: fields, `replace`, `match`, `pickle`, messages
-and signatures are those of a dataclass.  Two limits: a class that derives from a dataclass is made
-by the standard library, and there are no `InitVar` and no order.
+and signatures are those of a dataclass.  Its limits: a class that derives from a dataclass is made
+by the standard library, one without a docstring is documented by its name alone, and there are no
+`InitVar` and no order.
 """
 
 from __future__ import annotations
@@ -66,6 +67,8 @@ else:
         def made(kind: type) -> type:
             if any(map(dataclasses.is_dataclass, kind.__bases__)):
                 return dataclasses.dataclass(kind, frozen=frozen, eq=eq, repr=repr, **layout)
+            # Of a class without a docstring a signature is made, which takes a millisecond.
+            kind.__doc__ = kind.__doc__ or kind.__name__
             kind = dataclasses.dataclass(kind, init=False, eq=False, repr=False, **layout)
             given, fields = vars(kind), dataclasses.fields(kind)
             # A class that defines `==` has no hash, which is not its author's word.

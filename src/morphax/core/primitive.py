@@ -225,6 +225,13 @@ class Primitive:
         size: int = avals[0].size
         return size
 
+    def is_much_for_loops(self, *avals: Any, **params: Param) -> bool:
+        """Whether it is so much that XLA is faster, whatever else a program does.
+
+        What is known of an operation need not be found out by translation.
+        """
+        return False
+
     def gains_by_loops(self, *avals: Any, **params: Param) -> bool:
         """Whether loops are so much faster than XLA that programs with it may have larger arrays.
 

@@ -34,12 +34,13 @@ def on_demand(
     """
     places = {name: module for module, given in names.items() for name in given}
     space = vars(sys.modules[package])
+    stars: list[str] = []
 
     def load(name: str) -> Any:
         if name == "__all__":
             # What `from package import *` takes: it asks twice, and files have come in between.
-            names = space[name] = [name for name in listed() if not name.startswith("_")]
-            return names
+            stars.extend([] if stars else [n for n in listed() if not n.startswith("_")])
+            return stars
         if name in modules:
             return _imported(f"{package}.{name}")
         if name not in places:

@@ -14,7 +14,7 @@ import morphax
 from morphax import core, extend, lax, nn, numpy, random
 
 # More files than now would be loaded only if the reason is worth it to every user.
-MOST_MODULES = 373
+MOST_MODULES = 325
 PARTS = {
     "_native", "array", "config", "core", "dtypes", "engines", "errors", "lax", "monitoring",
     "numpy", "runtime", "transforms", "tree", "util",
@@ -74,6 +74,13 @@ def test_unknown_names_are_refused_as_python_does() -> None:
     with pytest.raises(AttributeError, match="module 'morphax' has no attribute 'no_such_name'"):
         _ = morphax.no_such_name
     assert not hasattr(lax, "no_such_name")
+
+
+@pytest.mark.parametrize("package", ["", ".lax", ".nn", ".numpy", ".random"])
+def test_names_on_demand_come_with_a_star(package: str) -> None:
+    names = f"import morphax{package} as p; print(*[n for n in dir(p) if n[0] != '_'])"
+    star = f"from morphax{package} import *; print(*[n for n in dir() if n[0] != '_'])"
+    assert loaded_by(names) == loaded_by(star)
 
 
 def test_names_on_demand_are_listed() -> None:

@@ -130,7 +130,7 @@ def public_names(module: types.ModuleType) -> list[str]:
     nothing, is there for what it re-exports.
     """
     values = _members(module)
-    listed = getattr(module, "__all__", None)
+    listed = vars(module).get("__all__")
     if listed is None:
         candidates = [n for n in values if n[0] != "_" and _is_public(module, n)]
         own = [n for n in candidates if _home(values[n]) == module.__name__]

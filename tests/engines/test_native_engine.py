@@ -264,7 +264,7 @@ AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
         "native",
         "are expected",
     ),
-    "a product": (lambda a: a @ a, (jnp.ones((65, 65)),), "xla", "large product"),
+    "a product": (lambda a: a @ a, (jnp.ones((65, 65)),), "xla", "large dot_general"),
     "long": (
         lambda a: lax.fori_loop(0, 2000, lambda _, y: jnp.arctan2(y, a), a),
         (jnp.ones(1000),),
@@ -691,3 +691,30 @@ def test_the_order_of_maxima_of_scalars_is_the_programs() -> None:
         left = max(0, wrapped, min(left, above) - 1) if min(left, above) > -(2**31) else 2**31 - 1
         expected.append(left)
     assert np.asarray(compiled(x)[1]).tolist() == expected
+
+
+PRODUCTS = {
+    "matrices": ("ij,jk->ik", (65, 65), (65, 65)),
+    "of one thread": ("ij,jk->ik", (64, 64), (64, 64)),
+    "few columns": ("ij,jk->ik", (400, 400), (400, 7)),
+    "stacks": ("bij,bjk->bik", (2, 65, 65), (2, 65, 65)),
+    "stacks of small ones": ("bij,bjk->bik", (9, 40, 40), (9, 40, 40)),
+    "rows of batches": ("bti,ij->btj", (2, 33, 65), (65, 65)),
+    "sums over batches": ("bti,btj->ij", (2, 33, 65), (2, 33, 65)),
+    "none": ("ij,jk->ik", (65, 0), (0, 65)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize(("names", "left", "right"), PRODUCTS.values(), ids=PRODUCTS)
+def test_large_products_are_told_before_translation(
+    names: str, left: tuple[int, ...], right: tuple[int, ...], dtype: str
+) -> None:
+    """By the sizes of the operands, as by those of the matrices that loop programs hold."""
+    with jax.enable_x64(True):
+        x, y = jnp.ones(left, dtype), jnp.ones(right, dtype)
+        jaxpr = jax.make_jaxpr(lambda x, y: jnp.einsum(names, x, y))(x, y).jaxpr
+        (dot,) = [eqn for eqn in jaxpr.eqns if eqn.primitive.name == "dot_general"]
+        told = dot.primitive.is_much_for_loops(*[v.aval for v in dot.invars], **dot.params)
+        judged = native.judged(native.translated(jaxpr, Options("f")).loops)
+    assert told is ("large product" in judged.reason)

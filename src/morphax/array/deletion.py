@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
 from ..util.frames import UserFrame
 from ..util.messages import message
+from ..util.records import dataclass
 
 
 # Not frozen: one is made by each call that donates, and twice as fast so.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .options import FACTS
-from .values import describe, from_text, warn_if_inert
+from .values import from_text, warn_if_inert
 
 _PREFIXES = ("JAX_", "MORPHAX_")
 
@@ -30,5 +30,5 @@ def settings_from(environment: Mapping[str, str] = os.environ) -> dict[str, Any]
             value = from_text(attribute, environment[name], f"environment variable {name}")
             warn_if_inert(attribute, value, f"environment variable {name}")
             settings[attribute] = value
-            settings.update(dict.fromkeys(describe(attribute).also_sets, value))
+            settings.update(dict.fromkeys(FACTS[attribute]["also_sets"], value))
     return settings

@@ -17,10 +17,11 @@ that there is nothing to choose here: the described behaviour is the only one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Final, Literal, final
 
 from ..util.memo import memoize
+from ..util.records import dataclass
 from .trace_key import TraceKey, trace_key_of
 
 Guard = Literal["allow", "log", "disallow", "log_explicit", "disallow_explicit"]

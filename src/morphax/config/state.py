@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
-from dataclasses import dataclass
 from threading import Lock
 from types import TracebackType
 from typing import Any, Final, final
 
+from ..util.records import dataclass
 from .environment import settings_from
-from .options import Config
-from .values import checked, describe, warn_if_inert
+from .options import FACTS, Config
+from .values import checked, warn_if_inert
 
 
 @final
@@ -73,7 +73,7 @@ _at_first_setting: Final[dict[str, Callable[[], None]]] = {}
 
 def at_first_setting(attribute: str, function: Callable[[], None]) -> None:
     """Call a function when an option is set, once; at once if it was, or has not its default."""
-    if attribute in _set or getattr(current(), attribute) != describe(attribute).default:
+    if attribute in _set or getattr(current(), attribute) != FACTS[attribute]["default"]:
         function()
     else:
         _at_first_setting[attribute] = function
@@ -85,7 +85,7 @@ _after_update: Final[dict[str, Callable[[], None]]] = {}
 def on_update(attribute: str, function: Callable[[], None]) -> None:
     """Call a function after each update of an option; at once if it has not its default."""
     _after_update[attribute] = function
-    if getattr(current(), attribute) != describe(attribute).default:
+    if getattr(current(), attribute) != FACTS[attribute]["default"]:
         function()
 
 
@@ -103,7 +103,7 @@ def _with_companions(attribute: str, value: Any, where: str) -> dict[str, Any]:
     _set.add(attribute)
     if attribute in _at_first_setting:
         _at_first_setting.pop(attribute)()
-    return dict.fromkeys((attribute, *describe(attribute).also_sets), value)
+    return dict.fromkeys((attribute, *FACTS[attribute]["also_sets"]), value)
 
 
 def update(attribute: str, value: Any, where: str = "config.update") -> None:

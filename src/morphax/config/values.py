@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from ..util.frames import user_frame
 from ..util.messages import message
+from ..util.records import dataclass
 from .options import FACTS, Config
 
 _TRUE: Final = frozenset({"y", "yes", "t", "true", "on", "1"})
@@ -56,16 +57,12 @@ class Option:
         return words + (" or None" if self.nullable else "")
 
 
-# The hints of all fields cost a millisecond, which an import should not pay.
-@lru_cache(maxsize=1)
-def _hints() -> dict[str, Any]:
-    return get_type_hints(Config)
-
-
 @cache
 def describe(attribute: str) -> Option:
     """The option of the field `attribute` of `Config`."""
-    hint = _hints()[attribute]
+    # The hints of all fields together cost two milliseconds, which an import should not pay.
+    alone = type(attribute, (), {"__annotations__": {attribute: FACTS[attribute]["annotation"]}})
+    hint = get_type_hints(alone, vars(sys.modules[Config.__module__]))[attribute]
     nullable = type(None) in get_args(hint)
     if nullable:
         (hint,) = (part for part in get_args(hint) if part is not type(None))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
 from ..util.parameter_keys import key_of
+from ..util.records import dataclass
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 

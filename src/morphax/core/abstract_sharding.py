@@ -10,12 +10,13 @@ cotangent of what is unreduced is reduced.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import final
 
 from ..config import current as current_config
 from ..util.messages import message
+from ..util.records import dataclass
 from .mesh import AbstractMesh
 
 Split = tuple[Hashable, ...]

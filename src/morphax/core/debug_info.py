@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, final
 
 from .. import tree
+from ..util.records import dataclass
 
 _PLACE = re.compile(r"(?P<name>\S*)(?: at (?P<file>.*):(?P<line>\d+))?")
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from itertools import zip_longest
 from operator import index
@@ -22,6 +21,7 @@ import numpy as np
 from .. import dtypes
 from ..errors import InconclusiveDimensionOperation
 from ..util.messages import message
+from ..util.records import dataclass
 from .bounds import least, most
 from .dim_text import dim_text
 from .polynomials import (

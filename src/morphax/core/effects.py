@@ -14,8 +14,9 @@ Reference: docs/design/effects.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, final
+
+from ..util.records import dataclass
 
 
 class Effect:

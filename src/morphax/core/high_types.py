@@ -12,10 +12,10 @@ See docs/design/hijax.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn, final
 
 from ..util.messages import described, message
+from ..util.records import dataclass
 from .abstract_value import AbstractValue, Operand
 from .values import aval_of, register_value_type
 

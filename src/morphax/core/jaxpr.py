@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from ..util.frames import UserFrame
+from ..util.records import dataclass
 from .abstract_value import Param
 from .atoms import Atom, Literal, Var
 from .debug_info import DebugInfo, unknown_function

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, final
 
 from ..util.messages import described, message
+from ..util.records import dataclass
 from .mesh import NamedAxes
 
 Names = frozenset[Hashable]

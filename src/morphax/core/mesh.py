@@ -10,11 +10,12 @@ import enum
 import math
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, NoReturn, final
 
 from ..config import current as current_config
 from ..util.messages import described, message
+from ..util.records import dataclass
 
 
 @final

@@ -6,9 +6,10 @@ An equation names its operands by position; a program names its own, `invars` an
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self, final
 
+from ..util.records import dataclass
 from .atoms import Atom, Var
 from .effects import Effect, Effects, no_effects
 

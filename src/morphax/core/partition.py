@@ -20,9 +20,9 @@ See docs/design/partition.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, final
 
+from ..util.records import dataclass
 from .atoms import Atom, Var
 from .jaxpr import Equation, Jaxpr, joined_effects
 

@@ -70,7 +70,6 @@ of an equation shows; `printed_equation`, a printer and an equation → a docume
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, Self, final
 from weakref import WeakSet
@@ -78,6 +77,7 @@ from weakref import WeakSet
 from ..util.memo import MemoTable, missing
 from ..util.messages import message
 from ..util.parameter_keys import params_key
+from ..util.records import dataclass
 from .abstract_sharding import AbstractSharding
 from .abstract_value import AbstractValue, Operand, Param
 from .aval import ShapedArray
@@ -224,6 +224,13 @@ class Primitive:
         """What decides whether loops are fast: the elements of the first operand."""
         size: int = avals[0].size
         return size
+
+    def is_much_for_loops(self, *avals: Any, **params: Param) -> bool:
+        """Whether it is so much that XLA is faster, whatever else a program does.
+
+        What is known of an operation need not be found out by translation.
+        """
+        return False
 
     def gains_by_loops(self, *avals: Any, **params: Param) -> bool:
         """Whether loops are so much faster than XLA that programs with it may have larger arrays.

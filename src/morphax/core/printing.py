@@ -16,7 +16,6 @@ import itertools
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, final
 
@@ -33,6 +32,7 @@ from ..util.layout import (
     joined,
     layout,
 )
+from ..util.records import dataclass
 from .atoms import Atom, Literal, Var
 from .source_info import scope_path
 

@@ -6,14 +6,13 @@ References that a program makes for itself show as one effect, `InternalRefs`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, final
 
+from ..util.records import dataclass
 from .effects import Effect, Effects
 from .operand_effects import OperandEffect
 
 
-@dataclass(frozen=True)
 class RefEffect(OperandEffect):
     """What an equation does to the reference that is its operand number `input_index`."""
 

@@ -7,10 +7,10 @@ the stack a, jvp, b reads ``a/jvp(b)``.  `Attributes` in it are no names, but no
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, final
 
 from ..util.frames import UserFrame
+from ..util.records import dataclass
 
 
 @final

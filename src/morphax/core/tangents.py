@@ -8,11 +8,11 @@ which the operation is linear: the rule returns a cotangent for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeGuard, final
 
 import numpy as np
 
+from ..util.records import dataclass
 from .abstract_value import AbstractValue, HasAval, Operand
 from .trace import current_trace
 from .values import aval_of

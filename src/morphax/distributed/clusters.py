@@ -16,7 +16,7 @@ import warnings
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import ClassVar, Final, final
@@ -24,6 +24,7 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from ..util.messages import message
+from ..util.records import dataclass
 
 _FIRST_PORT: Final = 61440
 _PORTS: Final = 4096

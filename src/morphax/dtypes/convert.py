@@ -179,11 +179,12 @@ def itemsize_bits(dtype: Any) -> int:
     return row.bits
 
 
+_INEXACT: Final = frozenset([d for d, row in SCALARS.items() if issubclass(row.kind, np.inexact)])
+
+
 def tangent_dtype(d: Any) -> Any:
     """The dtype of tangents of a `d`: `d` itself if real or complex, otherwise `float0`."""
-    if isinstance(d, ExtendedDType):
-        rule = d.rule("tangent_dtype")
-        return float0 if rule is None else rule(d)
-    row = SCALARS.get(d)
-    inexact = row is not None and issubclass(row.kind, np.inexact)
-    return d if inexact else float0
+    if d in _INEXACT:
+        return d
+    rule = d.rule("tangent_dtype") if isinstance(d, ExtendedDType) else None
+    return float0 if rule is None else rule(d)

@@ -32,7 +32,7 @@ class RuleWithProgram(ABC):
 def program_in_place_of(eqn: Equation, platform: str) -> Jaxpr | None:
     """The program of the primitive or of a user's lowering rule, `None` if there is no such."""
     rules = vars(eqn.primitive).get("lower")
-    if not isinstance(rules, RuleWithProgram):
+    if rules is None or not isinstance(rules, RuleWithProgram):
         made = eqn.primitive.program_in_place
         return None if made is None else made(*[a.aval for a in eqn.invars], **eqn.params)
     outs: Any = [v.aval for v in eqn.outvars]

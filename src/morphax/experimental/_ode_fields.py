@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -13,6 +12,7 @@ from .. import numpy as jnp
 from ..core import aval_of, is_value
 from ..transforms.derivatives import vjp
 from ..util.messages import message
+from ..util.records import dataclass
 
 
 def check(name: str, fits: bool, leaf: Any, expected: str, fix: str) -> None:

@@ -16,7 +16,7 @@ Limits: explicit, so not for stiff problems; there is no forward-mode derivative
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple, final
 
@@ -39,6 +39,7 @@ from ..transforms.derivatives import vjp
 from ..transforms.flattening import check_callable
 from ..transforms.vmap import vmap
 from ..util.messages import message
+from ..util.records import dataclass
 from ._adjoint_pieces import Solver, integrate_back
 from ._ode_fields import Adjoint, Field, Layout, Tangent, check, inexact
 

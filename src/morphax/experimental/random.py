@@ -8,7 +8,6 @@ reference is, with the same limits: it cannot be returned from them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..lax.ground.kinds import INTEGER
 from ..lax.reference.ref_functions import new_ref
 from ..lax.reference.references import Ref
 from ..util.messages import described, message
+from ..util.records import dataclass
 
 Size = int | Sequence[int] | None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
@@ -18,6 +17,7 @@ from ..lax.ground.axes import check_callable
 from ..transforms.flattening import argument_names
 from ..transforms.make_jaxpr import make_jaxpr
 from ..util.messages import described, message
+from ..util.records import dataclass
 
 
 @final

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, final
+
+from ..util.records import dataclass
 
 _CUSTOM_CALL: Final = "custom_call:"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, final
 
 from .. import tree
@@ -14,6 +14,7 @@ from ..runtime.mesh import Mesh
 from ..runtime.named_sharding import NamedSharding
 from ..tree import PyTreeDef
 from ..util.messages import message
+from ..util.records import dataclass
 from ._calls import Signature, call_flat, signature_of
 from ._checks import DisabledSafetyCheck
 from ._format import serialized

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial, wraps
 from typing import Any, final
 from weakref import WeakKeyDictionary
@@ -18,6 +18,7 @@ from ..core import DebugInfo
 from ..util.memo import on_clear
 from ..util.messages import message
 from ..util.parameter_keys import key_of
+from ..util.records import dataclass
 
 __all__ = [
     "StoreException",

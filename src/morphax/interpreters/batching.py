@@ -13,7 +13,6 @@ They also run for operands that are not mapped, where the parameters `axes`, `ax
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 from ..core import BatchAxes, Primitive, aval_of
@@ -23,6 +22,7 @@ from ..lax.ground.linear_structure import batch_reduction, batched_first
 from ..transforms.batching import to_axis
 from ..transforms.vmappable import register_vmappable, unregister_vmappable
 from ..util.messages import message
+from ..util.records import dataclass
 from .rule_table import RuleTable
 
 __all__ = [

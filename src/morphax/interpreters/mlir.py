@@ -16,7 +16,6 @@ emits operations of StableHLO, and returns a sequence of values, one per result:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -42,6 +41,7 @@ from ..extend.core.rules import set_rule
 from ..runtime.mesh import Mesh as Mesh
 from ..util.memo import memoize
 from ..util.messages import message
+from ..util.records import dataclass
 from .effect_types import lowerable_effects as lowerable_effects
 from .mlir_programs import LoweringResult as LoweringResult
 from .mlir_programs import call_jaxpr_of

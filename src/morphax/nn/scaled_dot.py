@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import ml_dtypes
@@ -30,6 +29,7 @@ from ..errors import ShapeError
 from ..numpy.operands import as_array
 from ..transforms.make_jaxpr import eval_shape
 from ..util.messages import message
+from ..util.records import dataclass
 
 _LARGEST_FLOAT8, _LARGEST_FLOAT4 = 448.0, 6.0
 # Of a float32 that is no denormal number.

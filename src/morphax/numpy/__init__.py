@@ -63,26 +63,8 @@ from .cumulative import cumulative_prod as cumulative_prod
 from .cumulative import cumulative_sum as cumulative_sum
 from .cumulative import nancumprod as nancumprod
 from .cumulative import nancumsum as nancumsum
-from .differences import diff as diff
-from .differences import ediff1d as ediff1d
-from .differences import gradient as gradient
-from .differences import unwrap as unwrap
 from .einsum import einsum as einsum
 from .einsum import einsum_path as einsum_path
-from .exponential import exp as exp
-from .exponential import exp2 as exp2
-from .exponential import expm1 as expm1
-from .exponential import log as log
-from .exponential import log1p as log1p
-from .exponential import log2 as log2
-from .exponential import log10 as log10
-from .floats import copysign as copysign
-from .floats import frexp as frexp
-from .floats import heaviside as heaviside
-from .floats import ldexp as ldexp
-from .floats import nan_to_num as nan_to_num
-from .floats import nextafter as nextafter
-from .floats import spacing as spacing
 from .joining import append as append
 from .joining import array_split as array_split
 from .joining import column_stack as column_stack
@@ -120,50 +102,6 @@ from .logic import less_equal as less_equal
 from .logic import logical_not as logical_not
 from .logic import not_equal as not_equal
 from .logic import right_shift as right_shift
-from .matrices import diag as diag
-from .matrices import diag_indices as diag_indices
-from .matrices import diag_indices_from as diag_indices_from
-from .matrices import diagflat as diagflat
-from .matrices import eye as eye
-from .matrices import fill_diagonal as fill_diagonal
-from .matrices import identity as identity
-from .matrices import mask_indices as mask_indices
-from .matrices import tri as tri
-from .matrices import tril as tril
-from .matrices import tril_indices as tril_indices
-from .matrices import tril_indices_from as tril_indices_from
-from .matrices import triu as triu
-from .matrices import triu_indices as triu_indices
-from .matrices import triu_indices_from as triu_indices_from
-from .matrices import vander as vander
-from .nan_reductions import nanmax as nanmax
-from .nan_reductions import nanmean as nanmean
-from .nan_reductions import nanmin as nanmin
-from .nan_reductions import nanprod as nanprod
-from .nan_reductions import nanstd as nanstd
-from .nan_reductions import nansum as nansum
-from .nan_reductions import nanvar as nanvar
-from .predicates import allclose as allclose
-from .predicates import array_equal as array_equal
-from .predicates import array_equiv as array_equiv
-from .predicates import can_cast as can_cast
-from .predicates import finfo as finfo
-from .predicates import iinfo as iinfo
-from .predicates import isclose as isclose
-from .predicates import iscomplexobj as iscomplexobj
-from .predicates import isdtype as isdtype
-from .predicates import isfinite as isfinite
-from .predicates import isinf as isinf
-from .predicates import isnan as isnan
-from .predicates import isneginf as isneginf
-from .predicates import isposinf as isposinf
-from .predicates import isrealobj as isrealobj
-from .predicates import isscalar as isscalar
-from .predicates import issubdtype as issubdtype
-from .predicates import iterable as iterable
-from .predicates import promote_types as promote_types
-from .predicates import result_type as result_type
-from .predicates import signbit as signbit
 from .products import cross as cross
 from .products import dot as dot
 from .products import inner as inner
@@ -176,8 +114,6 @@ from .products import trace as trace
 from .products import vdot as vdot
 from .products import vecdot as vecdot
 from .products import vecmat as vecmat
-from .progressions import arange as arange
-from .progressions import linspace as linspace
 from .reductions import all as all
 from .reductions import amax as amax
 from .reductions import amin as amin
@@ -196,65 +132,6 @@ from .rounding import modf as modf
 from .rounding import rint as rint
 from .rounding import round as round
 from .rounding import trunc as trunc
-from .scalar_types import bfloat16 as bfloat16
-from .scalar_types import bool as bool
-from .scalar_types import bool_ as bool_
-from .scalar_types import cdouble as cdouble
-from .scalar_types import character as character
-from .scalar_types import complex64 as complex64
-from .scalar_types import complex128 as complex128
-from .scalar_types import complex_ as complex_
-from .scalar_types import complexfloating as complexfloating
-from .scalar_types import csingle as csingle
-from .scalar_types import double as double
-from .scalar_types import dtype as dtype
-from .scalar_types import e as e
-from .scalar_types import euler_gamma as euler_gamma
-from .scalar_types import flexible as flexible
-from .scalar_types import float4_e2m1fn as float4_e2m1fn
-from .scalar_types import float6_e2m3fn as float6_e2m3fn
-from .scalar_types import float6_e3m2fn as float6_e3m2fn
-from .scalar_types import float8_e3m4 as float8_e3m4
-from .scalar_types import float8_e4m3 as float8_e4m3
-from .scalar_types import float8_e4m3b11fnuz as float8_e4m3b11fnuz
-from .scalar_types import float8_e4m3fn as float8_e4m3fn
-from .scalar_types import float8_e4m3fnuz as float8_e4m3fnuz
-from .scalar_types import float8_e5m2 as float8_e5m2
-from .scalar_types import float8_e5m2fnuz as float8_e5m2fnuz
-from .scalar_types import float8_e8m0fnu as float8_e8m0fnu
-from .scalar_types import float16 as float16
-from .scalar_types import float32 as float32
-from .scalar_types import float64 as float64
-from .scalar_types import float_ as float_
-from .scalar_types import floating as floating
-from .scalar_types import generic as generic
-from .scalar_types import inexact as inexact
-from .scalar_types import inf as inf
-from .scalar_types import int1 as int1
-from .scalar_types import int2 as int2
-from .scalar_types import int4 as int4
-from .scalar_types import int8 as int8
-from .scalar_types import int16 as int16
-from .scalar_types import int32 as int32
-from .scalar_types import int64 as int64
-from .scalar_types import int_ as int_
-from .scalar_types import integer as integer
-from .scalar_types import nan as nan
-from .scalar_types import newaxis as newaxis
-from .scalar_types import number as number
-from .scalar_types import object_ as object_
-from .scalar_types import pi as pi
-from .scalar_types import signedinteger as signedinteger
-from .scalar_types import single as single
-from .scalar_types import uint as uint
-from .scalar_types import uint1 as uint1
-from .scalar_types import uint2 as uint2
-from .scalar_types import uint4 as uint4
-from .scalar_types import uint8 as uint8
-from .scalar_types import uint16 as uint16
-from .scalar_types import uint32 as uint32
-from .scalar_types import uint64 as uint64
-from .scalar_types import unsignedinteger as unsignedinteger
 from .searching import argmax as argmax
 from .searching import argmin as argmin
 from .searching import argwhere as argwhere
@@ -301,12 +178,6 @@ from .sorting import partition as partition
 from .sorting import sort as sort
 from .sorting import sort_complex as sort_complex
 from .sorting import top_k as top_k
-from .statistics import corrcoef as corrcoef
-from .statistics import cov as cov
-from .statistics import histogram as histogram
-from .statistics import histogram2d as histogram2d
-from .statistics import histogram_bin_edges as histogram_bin_edges
-from .statistics import histogramdd as histogramdd
 from .trigonometric import acos as acos
 from .trigonometric import acosh as acosh
 from .trigonometric import arccos as arccos
@@ -333,20 +204,6 @@ from .trigonometric import tan as tan
 from .trigonometric import tanh as tanh
 from .ufunc import frompyfunc as frompyfunc
 from .ufunc import ufunc as ufunc
-from .ufuncs import add as add
-from .ufuncs import bitwise_and as bitwise_and
-from .ufuncs import bitwise_or as bitwise_or
-from .ufuncs import bitwise_xor as bitwise_xor
-from .ufuncs import logaddexp as logaddexp
-from .ufuncs import logaddexp2 as logaddexp2
-from .ufuncs import logical_and as logical_and
-from .ufuncs import logical_or as logical_or
-from .ufuncs import logical_xor as logical_xor
-from .ufuncs import maximum as maximum
-from .ufuncs import minimum as minimum
-from .ufuncs import multiply as multiply
-from .ufuncs import negative as negative
-from .ufuncs import subtract as subtract
 from .vectorize import vectorize as vectorize
 
 if _TYPE_CHECKING:
@@ -431,6 +288,149 @@ if _TYPE_CHECKING:
     from ..numpy.windows import kaiser as kaiser
     from . import fft as fft
     from . import linalg as linalg
+    from .differences import diff as diff
+    from .differences import ediff1d as ediff1d
+    from .differences import gradient as gradient
+    from .differences import unwrap as unwrap
+    from .exponential import exp as exp
+    from .exponential import exp2 as exp2
+    from .exponential import expm1 as expm1
+    from .exponential import log as log
+    from .exponential import log1p as log1p
+    from .exponential import log2 as log2
+    from .exponential import log10 as log10
+    from .floats import copysign as copysign
+    from .floats import frexp as frexp
+    from .floats import heaviside as heaviside
+    from .floats import ldexp as ldexp
+    from .floats import nan_to_num as nan_to_num
+    from .floats import nextafter as nextafter
+    from .floats import spacing as spacing
+    from .matrices import diag as diag
+    from .matrices import diag_indices as diag_indices
+    from .matrices import diag_indices_from as diag_indices_from
+    from .matrices import diagflat as diagflat
+    from .matrices import eye as eye
+    from .matrices import fill_diagonal as fill_diagonal
+    from .matrices import identity as identity
+    from .matrices import mask_indices as mask_indices
+    from .matrices import tri as tri
+    from .matrices import tril as tril
+    from .matrices import tril_indices as tril_indices
+    from .matrices import tril_indices_from as tril_indices_from
+    from .matrices import triu as triu
+    from .matrices import triu_indices as triu_indices
+    from .matrices import triu_indices_from as triu_indices_from
+    from .matrices import vander as vander
+    from .nan_reductions import nanmax as nanmax
+    from .nan_reductions import nanmean as nanmean
+    from .nan_reductions import nanmin as nanmin
+    from .nan_reductions import nanprod as nanprod
+    from .nan_reductions import nanstd as nanstd
+    from .nan_reductions import nansum as nansum
+    from .nan_reductions import nanvar as nanvar
+    from .predicates import allclose as allclose
+    from .predicates import array_equal as array_equal
+    from .predicates import array_equiv as array_equiv
+    from .predicates import can_cast as can_cast
+    from .predicates import finfo as finfo
+    from .predicates import iinfo as iinfo
+    from .predicates import isclose as isclose
+    from .predicates import iscomplexobj as iscomplexobj
+    from .predicates import isdtype as isdtype
+    from .predicates import isfinite as isfinite
+    from .predicates import isinf as isinf
+    from .predicates import isnan as isnan
+    from .predicates import isneginf as isneginf
+    from .predicates import isposinf as isposinf
+    from .predicates import isrealobj as isrealobj
+    from .predicates import isscalar as isscalar
+    from .predicates import issubdtype as issubdtype
+    from .predicates import iterable as iterable
+    from .predicates import promote_types as promote_types
+    from .predicates import result_type as result_type
+    from .predicates import signbit as signbit
+    from .progressions import arange as arange
+    from .progressions import linspace as linspace
+    from .scalar_types import bfloat16 as bfloat16
+    from .scalar_types import bool as bool
+    from .scalar_types import bool_ as bool_
+    from .scalar_types import cdouble as cdouble
+    from .scalar_types import character as character
+    from .scalar_types import complex64 as complex64
+    from .scalar_types import complex128 as complex128
+    from .scalar_types import complex_ as complex_
+    from .scalar_types import complexfloating as complexfloating
+    from .scalar_types import csingle as csingle
+    from .scalar_types import double as double
+    from .scalar_types import dtype as dtype
+    from .scalar_types import e as e
+    from .scalar_types import euler_gamma as euler_gamma
+    from .scalar_types import flexible as flexible
+    from .scalar_types import float4_e2m1fn as float4_e2m1fn
+    from .scalar_types import float6_e2m3fn as float6_e2m3fn
+    from .scalar_types import float6_e3m2fn as float6_e3m2fn
+    from .scalar_types import float8_e3m4 as float8_e3m4
+    from .scalar_types import float8_e4m3 as float8_e4m3
+    from .scalar_types import float8_e4m3b11fnuz as float8_e4m3b11fnuz
+    from .scalar_types import float8_e4m3fn as float8_e4m3fn
+    from .scalar_types import float8_e4m3fnuz as float8_e4m3fnuz
+    from .scalar_types import float8_e5m2 as float8_e5m2
+    from .scalar_types import float8_e5m2fnuz as float8_e5m2fnuz
+    from .scalar_types import float8_e8m0fnu as float8_e8m0fnu
+    from .scalar_types import float16 as float16
+    from .scalar_types import float32 as float32
+    from .scalar_types import float64 as float64
+    from .scalar_types import float_ as float_
+    from .scalar_types import floating as floating
+    from .scalar_types import generic as generic
+    from .scalar_types import inexact as inexact
+    from .scalar_types import inf as inf
+    from .scalar_types import int1 as int1
+    from .scalar_types import int2 as int2
+    from .scalar_types import int4 as int4
+    from .scalar_types import int8 as int8
+    from .scalar_types import int16 as int16
+    from .scalar_types import int32 as int32
+    from .scalar_types import int64 as int64
+    from .scalar_types import int_ as int_
+    from .scalar_types import integer as integer
+    from .scalar_types import nan as nan
+    from .scalar_types import newaxis as newaxis
+    from .scalar_types import number as number
+    from .scalar_types import object_ as object_
+    from .scalar_types import pi as pi
+    from .scalar_types import signedinteger as signedinteger
+    from .scalar_types import single as single
+    from .scalar_types import uint as uint
+    from .scalar_types import uint1 as uint1
+    from .scalar_types import uint2 as uint2
+    from .scalar_types import uint4 as uint4
+    from .scalar_types import uint8 as uint8
+    from .scalar_types import uint16 as uint16
+    from .scalar_types import uint32 as uint32
+    from .scalar_types import uint64 as uint64
+    from .scalar_types import unsignedinteger as unsignedinteger
+    from .statistics import corrcoef as corrcoef
+    from .statistics import cov as cov
+    from .statistics import histogram as histogram
+    from .statistics import histogram2d as histogram2d
+    from .statistics import histogram_bin_edges as histogram_bin_edges
+    from .statistics import histogramdd as histogramdd
+    from .ufuncs import add as add
+    from .ufuncs import bitwise_and as bitwise_and
+    from .ufuncs import bitwise_or as bitwise_or
+    from .ufuncs import bitwise_xor as bitwise_xor
+    from .ufuncs import logaddexp as logaddexp
+    from .ufuncs import logaddexp2 as logaddexp2
+    from .ufuncs import logical_and as logical_and
+    from .ufuncs import logical_or as logical_or
+    from .ufuncs import logical_xor as logical_xor
+    from .ufuncs import maximum as maximum
+    from .ufuncs import minimum as minimum
+    from .ufuncs import multiply as multiply
+    from .ufuncs import negative as negative
+    from .ufuncs import subtract as subtract
 
 __getattr__, __dir__ = _on_demand(
     __name__,
@@ -440,7 +440,9 @@ __getattr__, __dir__ = _on_demand(
         "..numpy.bessel": ("i0",),
         "..numpy.bit_packing": ("packbits", "unpackbits"),
         "..numpy.blocks": ("block",),
+        "..numpy.differences": ("diff", "ediff1d", "gradient", "unwrap"),
         "..numpy.divisors": ("gcd", "lcm"),
+        "..numpy.exponential": ("exp", "exp2", "expm1", "log", "log10", "log1p", "log2"),
         "..numpy.files": (
             "from_dlpack",
             "fromfile",
@@ -451,11 +453,47 @@ __getattr__, __dir__ = _on_demand(
             "savez",
         ),
         "..numpy.flat_indices": ("ravel_multi_index", "unravel_index"),
+        "..numpy.floats": (
+            "copysign",
+            "frexp",
+            "heaviside",
+            "ldexp",
+            "nan_to_num",
+            "nextafter",
+            "spacing",
+        ),
         "..numpy.grids": ("frombuffer", "fromfunction", "geomspace", "indices", "ix_", "logspace"),
         "..numpy.index_tricks": ("c_", "index_exp", "mgrid", "ogrid", "r_", "s_"),
         "..numpy.insertion": ("delete", "insert", "resize", "trim_zeros"),
         "..numpy.interpolation": ("interp",),
+        "..numpy.matrices": (
+            "diag",
+            "diag_indices",
+            "diag_indices_from",
+            "diagflat",
+            "eye",
+            "fill_diagonal",
+            "identity",
+            "mask_indices",
+            "tri",
+            "tril",
+            "tril_indices",
+            "tril_indices_from",
+            "triu",
+            "triu_indices",
+            "triu_indices_from",
+            "vander",
+        ),
         "..numpy.namespace_info": ("__array_namespace_info__",),
+        "..numpy.nan_reductions": (
+            "nanmax",
+            "nanmean",
+            "nanmin",
+            "nanprod",
+            "nanstd",
+            "nansum",
+            "nanvar",
+        ),
         "..numpy.padding": ("pad",),
         "..numpy.polynomial_fits": ("polyfit", "roots"),
         "..numpy.polynomials": (
@@ -468,6 +506,29 @@ __getattr__, __dir__ = _on_demand(
             "polysub",
             "polyval",
         ),
+        "..numpy.predicates": (
+            "allclose",
+            "array_equal",
+            "array_equiv",
+            "can_cast",
+            "finfo",
+            "iinfo",
+            "isclose",
+            "iscomplexobj",
+            "isdtype",
+            "isfinite",
+            "isinf",
+            "isnan",
+            "isneginf",
+            "isposinf",
+            "isrealobj",
+            "isscalar",
+            "issubdtype",
+            "iterable",
+            "promote_types",
+            "result_type",
+            "signbit",
+        ),
         "..numpy.printing": (
             "ComplexWarning",
             "array_repr",
@@ -476,6 +537,7 @@ __getattr__, __dir__ = _on_demand(
             "printoptions",
             "set_printoptions",
         ),
+        "..numpy.progressions": ("arange", "linspace"),
         "..numpy.quantiles": (
             "median",
             "nanmedian",
@@ -485,6 +547,67 @@ __getattr__, __dir__ = _on_demand(
             "quantile",
         ),
         "..numpy.replacement": ("place", "put", "put_along_axis"),
+        "..numpy.scalar_types": (
+            "bfloat16",
+            "bool",
+            "bool_",
+            "cdouble",
+            "character",
+            "complex128",
+            "complex64",
+            "complex_",
+            "complexfloating",
+            "csingle",
+            "double",
+            "dtype",
+            "e",
+            "euler_gamma",
+            "flexible",
+            "float16",
+            "float32",
+            "float4_e2m1fn",
+            "float64",
+            "float6_e2m3fn",
+            "float6_e3m2fn",
+            "float8_e3m4",
+            "float8_e4m3",
+            "float8_e4m3b11fnuz",
+            "float8_e4m3fn",
+            "float8_e4m3fnuz",
+            "float8_e5m2",
+            "float8_e5m2fnuz",
+            "float8_e8m0fnu",
+            "float_",
+            "floating",
+            "generic",
+            "inexact",
+            "inf",
+            "int1",
+            "int16",
+            "int2",
+            "int32",
+            "int4",
+            "int64",
+            "int8",
+            "int_",
+            "integer",
+            "nan",
+            "newaxis",
+            "number",
+            "object_",
+            "pi",
+            "signedinteger",
+            "single",
+            "uint",
+            "uint1",
+            "uint16",
+            "uint2",
+            "uint32",
+            "uint4",
+            "uint64",
+            "uint8",
+            "unsignedinteger",
+        ),
         "..numpy.sets": (
             "intersect1d",
             "isin",
@@ -498,7 +621,31 @@ __getattr__, __dir__ = _on_demand(
             "unique_values",
         ),
         "..numpy.sine_cardinal": ("sinc",),
+        "..numpy.statistics": (
+            "corrcoef",
+            "cov",
+            "histogram",
+            "histogram2d",
+            "histogram_bin_edges",
+            "histogramdd",
+        ),
         "..numpy.trapezoidal_rule": ("trapezoid",),
+        "..numpy.ufuncs": (
+            "add",
+            "bitwise_and",
+            "bitwise_or",
+            "bitwise_xor",
+            "logaddexp",
+            "logaddexp2",
+            "logical_and",
+            "logical_or",
+            "logical_xor",
+            "maximum",
+            "minimum",
+            "multiply",
+            "negative",
+            "subtract",
+        ),
         "..numpy.windows": ("bartlett", "blackman", "hamming", "hanning", "kaiser"),
     },
 )

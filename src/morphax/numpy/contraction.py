@@ -8,7 +8,6 @@ shapes; the product itself is one `dot_general`.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 from .. import lax
@@ -16,6 +15,7 @@ from ..lax.contraction.dot import dot_general_p
 from ..lax.ground.linear_structure import transpose_p
 from ..util.memo import memoize
 from ..util.messages import message
+from ..util.records import dataclass
 
 Names = tuple[Hashable, ...]
 Shape = tuple[int, ...]

@@ -7,7 +7,6 @@ found by opt_einsum (Smith and Gray, *Journal of Open Source Software* 3(26), 20
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
@@ -18,6 +17,7 @@ from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer, members
 from ..util.memo import memoize
 from ..util.messages import message
+from ..util.records import dataclass
 from .contraction import (
     Contraction,
     Names,

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import index as as_int
 from typing import Any, NoReturn, final
 
@@ -39,6 +38,7 @@ from ..core.dims import (
 )
 from ..util.memo import memoize
 from ..util.messages import described, message
+from ..util.records import dataclass
 from .creation import asarray
 
 

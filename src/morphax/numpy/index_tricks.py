@@ -9,13 +9,14 @@ Reference: the documentation of `numpy.mgrid`, `numpy.ogrid`, `numpy.r_` and `nu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn, final
 
 import numpy as np
 
 from .. import lax
 from ..util.messages import described, message
+from ..util.records import dataclass
 from .creation import asarray
 from .joining import concatenate
 from .operands import of_one_dtype

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from .. import lax
 from ..core import aval_of, is_value
 from ..lax.reference.ref_indexing import Slice
+from ..util.records import dataclass
 
 
 def has_windows(index: Any) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
@@ -20,6 +19,7 @@ from ..lax.reduction.cumulative import cumsum
 from ..lax.shape.filling import size_value
 from ..lax.shape.resharding import split_as
 from ..util.messages import message
+from ..util.records import dataclass
 from .arithmetic import true_divide
 from .axes import canonical_axes
 from .complex_numbers import is_complex

@@ -7,7 +7,6 @@ result.  Results are never weakly typed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..lax.ground.monoids import highest, lowest
 from ..lax.reduction.reductions import exp_shift_p
 from ..util.memo import ResultTable
 from ..util.messages import message
+from ..util.records import dataclass
 from .arithmetic import add, multiply
 from .axes import canonical_axes
 from .operands import as_array, as_truth, check_mask, check_no_out

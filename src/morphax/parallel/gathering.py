@@ -6,7 +6,6 @@ gives member j part number j of Σᵢ xᵢ.  Each is the transpose of the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
 from ..core import AxisFlow, BatchAxes, ShapedArray, aval_of, like
@@ -21,6 +20,7 @@ from ..lax.indexing.dynamic_slicing import dynamic_index_in_dim
 from ..lax.shape.shape_operations import reshape
 from ..transforms.vmap import vmap
 from ..util.messages import message
+from ..util.records import dataclass
 from .all_gathering import AllGathering
 from .between_devices import combining, gathered_shape
 from .collective import AlongAxes, Collective, batch_sum, map_operands

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any, Final, final
 
 from .. import tree
@@ -23,6 +22,7 @@ from ..runtime.sharding import Sharding
 from ..transforms.flattening import FlatFunction, debug_info
 from ..tree import PyTreeDef
 from ..util.messages import described, message
+from ..util.records import dataclass
 from .sharding_rules import SdyShardingRule, rule_text
 
 WHERE: Final = "custom_partitioning"

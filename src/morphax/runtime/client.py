@@ -17,7 +17,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from typing import Any, Final, final
@@ -27,6 +26,7 @@ import numpy as np
 from ..config import current as current_config
 from ..util.garbage import at_start_of_collection
 from ..util.messages import message
+from ..util.records import dataclass
 from . import forks, kernels, native_calls, plugins
 from .collected_arrays import guard_collected_arrays
 from .device import Device

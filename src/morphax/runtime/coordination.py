@@ -13,11 +13,11 @@ import ctypes
 import math
 import sys
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, final
 
 from ..util.messages import message
+from ..util.records import dataclass
 from .client import extension, is_any_running, jaxlib_module
 from .interruptible import interruptible, on_long_wait
 from .membership import Membership, membership, set_membership

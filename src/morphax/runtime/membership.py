@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from ..util.records import dataclass
 from .device import Device
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import final
+
+from ..util.records import dataclass
 
 _GPU_PACKAGE = re.compile(r"xla_(?P<platform>cuda|rocm)(?P<version>\d*)")
 

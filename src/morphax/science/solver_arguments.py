@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..lax.elementwise.convert import convert
 from ..numpy.operands import inexact_type
 from ..transforms.flattening import check_callable
 from ..util.messages import described, message
+from ..util.records import dataclass
 
 
 @final

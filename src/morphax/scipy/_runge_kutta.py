@@ -17,10 +17,10 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 from .. import numpy as jnp
+from ..util.records import dataclass
 
 # dy/dt as a function of t and y.
 Slope = Callable[[Any, Any], Any]

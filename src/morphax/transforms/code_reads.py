@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from string import Formatter
 from types import CodeType
 from typing import final
 
 from ..util.memo import memoize
+from ..util.records import dataclass
 
 Chains = tuple[tuple[str, ...], ...]
 

@@ -7,13 +7,13 @@ DontWant()      forget it                 → DidntWant()
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
 from .. import tree
 from ..lax.reference.references import Ref, TransformedRef
 from ..tree import PyTreeDef
 from ..util.messages import message
+from ..util.records import dataclass
 
 
 @final

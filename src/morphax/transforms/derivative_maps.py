@@ -8,7 +8,7 @@ programs give equal structures, for linearizations are memoised.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Self, final
 
 import numpy as np
@@ -26,6 +26,7 @@ from ..lax.elementwise.convert import convert
 from ..lax.ground.linear_structure import instantiate
 from ..lax.reference.ref_access import add_to
 from ..util.messages import message
+from ..util.records import dataclass
 from .cotangent_targets import DidntWant, DontWant, GradRef, GradValue, targets_of
 from .flattening import as_output
 from .tape import Tape

@@ -6,7 +6,6 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Any, TypeVar, final
 
@@ -26,6 +25,7 @@ from ..core import (
 from ..lax.reference.references import Ref, as_references
 from ..tree import PyTreeDef
 from ..util.messages import described, message
+from ..util.records import dataclass
 
 Wrapper = TypeVar("Wrapper", bound=Callable[..., Any])
 Complete = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]

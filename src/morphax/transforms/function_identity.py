@@ -27,7 +27,7 @@ import enum
 import functools
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field
+from dataclasses import Field, field
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -50,6 +50,7 @@ from ..array import Array
 from ..core import Primitive, Tracer
 from ..lax.reference.references import Ref
 from ..tree import PyTreeDef
+from ..util.records import dataclass
 from . import identity_of_code as code
 from . import identity_of_values as values
 from .identity_walk import Unknown, Visitor, Walk

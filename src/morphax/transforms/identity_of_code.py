@@ -6,6 +6,7 @@ from collections import OrderedDict, defaultdict, deque
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ..util.records import LateMethod
 from .code_reads import Chains, CodeReads, reads_of
 from .identity_walk import BY_VALUE, Absent, Same, Unknown, Walk
 from .pure_functions import has_pure_code, is_constant, is_library, is_our_module, is_pure
@@ -155,7 +156,7 @@ def _visit_members(walk: Walk, value: type) -> None:
     walk.parts += (Same, len(members))
     for name, member in members:
         walk.parts.append(name)
-        walk.visit(member)
+        walk.visit(member.function() if type(member) is LateMethod else member)
 
 
 def _can_be_reached(name: str, member: object) -> bool:

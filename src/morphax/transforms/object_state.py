@@ -8,7 +8,6 @@ meaning of its objects, such as caches, says what does by a method `__identity_s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MemberDescriptorType
 from typing import Any, Final, final
 
@@ -17,6 +16,7 @@ from ..runtime.mesh import Mesh
 from ..runtime.named_sharding import NamedSharding
 from ..runtime.sharding import SingleDeviceSharding
 from ..util.memo import memoize
+from ..util.records import dataclass
 from .pure_functions import is_pure
 
 PLACES: Final = (Mesh, NamedSharding, SingleDeviceSharding, GSPMDSharding)

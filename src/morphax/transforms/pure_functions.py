@@ -27,8 +27,9 @@ import functools
 import itertools
 import math
 import operator
+import os
+import site
 import sys
-import sysconfig
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -124,9 +125,8 @@ _OUR_MODULES: Final = frozenset(
 )
 # What these hold looks elsewhere: at the arrays that are alive, at files, at options of printing.
 _NOT_OUR_MODULES: Final = frozenset({"array.live", "numpy.files", "numpy.printing"})
-_LIBRARY_FOLDERS: Final = tuple(
-    {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-)
+# `sysconfig` knows them too, and takes three milliseconds to say so.
+_LIBRARY_FOLDERS: Final = (os.path.dirname(os.__file__), *site.getsitepackages())
 _DESCRIPTORS: Final = frozenset(
     {
         ClassMethodDescriptorType,

@@ -13,7 +13,6 @@ of staged programs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import Any, NamedTuple, final
 
@@ -40,6 +39,7 @@ from ..core import (
 from ..lax.ground.linear_structure import add_any_p, zeros
 from ..util.frames import UserFrame
 from ..util.memo import memoize
+from ..util.records import dataclass
 from .derived_residuals import divided, without_unused
 from .linearize import Linearization, LinearizeTrace, LinearizeTracer, linearization
 from .tape import Tape, TapeEntry

@@ -9,12 +9,12 @@ for the one or the other plays the tape.  See docs/design/tape.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, final
 
 from ..core import Operand, attributed_to, current_trace
 from ..lax.ground.linear_structure import add_tangents
 from ..util.frames import UserFrame
+from ..util.records import dataclass
 
 if TYPE_CHECKING:
     from .linearize import Linearization

@@ -9,7 +9,6 @@ through a function that is handed to them, which does the same for the parts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, final
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from ..core import BatchAxes, is_value
 from ..lax.shape.filling import iota
+from ..util.records import dataclass
 from .batching import BatchTrace
 
 

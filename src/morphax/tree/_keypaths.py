@@ -8,8 +8,9 @@ it was flattened to.  A class may also supply objects of its own as entries; any
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, TypeAlias, final
+
+from ..util.records import dataclass
 
 KeyEntry: TypeAlias = Any
 KeyPath: TypeAlias = tuple[KeyEntry, ...]

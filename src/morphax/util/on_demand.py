@@ -34,8 +34,13 @@ def on_demand(
     """
     places = {name: module for module, given in names.items() for name in given}
     space = vars(sys.modules[package])
+    stars: list[str] = []
 
     def load(name: str) -> Any:
+        if name == "__all__":
+            # What `from package import *` takes: it asks twice, and files have come in between.
+            stars.extend([] if stars else [n for n in listed() if not n.startswith("_")])
+            return stars
         if name in modules:
             return _imported(f"{package}.{name}")
         if name not in places:
@@ -43,7 +48,10 @@ def on_demand(
         value = space[name] = getattr(_imported(places[name], package), name)
         return value
 
-    return load, lambda: sorted({*space, *modules, *places})
+    def listed() -> list[str]:
+        return sorted({*space, *modules, *places})
+
+    return load, listed
 
 
 def _imported(name: str, package: str | None = None) -> ModuleType:

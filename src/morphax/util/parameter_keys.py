@@ -33,6 +33,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from .compiled import part, twin_in
+from .records import MADE_IN, LateMethod
 
 compiled = part("keys")
 
@@ -163,7 +164,8 @@ def declare_kind(kind: type, rule: Rule) -> None:
 
 
 def _inherited(kind: type, name: str) -> Any:
-    return next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
+    found = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
+    return found.function() if type(found) is LateMethod else found
 
 
 def _learn(kind: type) -> Any:
@@ -220,9 +222,13 @@ def _of_subclass(kind: type, base: type, rule: Rule) -> Any:
     return with_attributes
 
 
+# Where the equality of dataclasses is compiled: of the standard library's, and of ours.
+_MADE_IN: Final = frozenset({"<string>", MADE_IN})
+
+
 def _fields_compared(kind: type, equality: FunctionType) -> tuple[str, ...] | None:
     """The fields that the `==` of a dataclass compares, if it is the one that was made for it."""
-    made = dataclasses.is_dataclass(kind) and equality.__code__.co_filename == "<string>"
+    made = dataclasses.is_dataclass(kind) and equality.__code__.co_filename in _MADE_IN
     return tuple([f.name for f in dataclasses.fields(kind) if f.compare]) if made else None
 
 

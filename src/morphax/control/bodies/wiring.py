@@ -9,7 +9,6 @@ its one result says whether to go on.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, final
@@ -23,6 +22,7 @@ from ...core import (
     no_effects,
 )
 from ...util.messages import message
+from ...util.records import dataclass
 
 
 @final

@@ -6,13 +6,14 @@ import inspect
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FrameType
 from typing import Any, final
 
 from ... import tree
 from ...core import Operand, ShapedArray, Tracer
 from ...util.frames import is_users
+from ...util.records import dataclass
 
 _LINES_BEFORE = 3
 _LINES_AFTER = 2

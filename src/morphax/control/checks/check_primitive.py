@@ -7,7 +7,6 @@ result first; a program that still contains it does not compile.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from ...array import Array
@@ -18,6 +17,7 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...lax.indexing.dynamic_slicing import dynamic_index_in_dim
 from ...lax.reduction.argreductions import argmax
 from ...util.messages import message
+from ...util.records import dataclass
 from .check_sites import BatchedError, Site, failure_of
 
 

@@ -10,7 +10,6 @@ are its *layout*.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -21,6 +20,7 @@ from ...core.varying import varying_over
 from ...lax.ground.linear_structure import zeros
 from ...util.frames import UserFrame
 from ...util.memo import memoize
+from ...util.records import dataclass
 
 Signature = tuple[ShapedArray, ...]
 Layout = tuple[Signature, ...]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any, final
 
@@ -31,6 +30,7 @@ from ...lax.elementwise.comparison import eq
 from ...lax.reduction.reductions import reduce_or
 from ...lax.shape.shape_operations import broadcast
 from ...util.memo import memoize
+from ...util.records import dataclass
 from ..bodies.body_primitive import HasBodies
 from ..bodies.lifting import looking_on
 from ..bodies.wiring import Body, Parts, Wiring

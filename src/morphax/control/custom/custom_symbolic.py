@@ -7,13 +7,13 @@ tangent that is zero by the structure of the program, and may return it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
 from ...core import Operand, Zero
 from ...transforms.derivative_maps import tangent_output
 from ...tree import map as map_tree
 from ...util.messages import described, message
+from ...util.records import dataclass
 
 SymbolicZero = Zero
 

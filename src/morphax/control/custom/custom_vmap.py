@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 from ... import tree
@@ -17,6 +16,7 @@ from ...core.compile_time import trace_of
 from ...core.trace import Trace
 from ...transforms.flattening import debug_info, function_label
 from ...util.messages import message
+from ...util.records import dataclass
 from .custom_rules import BoundCall, bind_call
 from .custom_vmap_primitive import custom_vmap_call_p
 

@@ -14,7 +14,6 @@ have other residuals in common; what is left of the function is recomputed.  See
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 from ... import dtypes, tree
@@ -42,6 +41,7 @@ from ...transforms.known_parts import known_program
 from ...transforms.linearize import Linearization
 from ...transforms.transposition import backward_pass, transpose_jaxpr
 from ...tree import PyTreeDef
+from ...util.records import dataclass
 from ..bodies.division import applied
 from ..calls import split_tangents
 from ..program_call import ProgramCall

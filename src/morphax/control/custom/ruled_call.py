@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, final
 
 from ...core import (
@@ -20,6 +20,7 @@ from ...lax.reference.ref_binding import Reference
 from ...transforms.batching import BatchTrace
 from ...transforms.jvp import JVPTrace
 from ...transforms.linearize import LinearizeTrace
+from ...util.records import dataclass
 from .batched_rules import BatchedResults, TraceOfMembers, trace_of_members
 from .custom_call import CustomCall
 

@@ -18,7 +18,6 @@ dicts                         ``Dictionary``
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -27,6 +26,7 @@ from ... import dtypes
 from ...core import ShapedArray
 from ...engines.xla.literals import dense_text, element_type, string_text, tensor_type
 from ...util.messages import described, message
+from ...util.records import dataclass
 
 Attributes = tuple[tuple[str, Any], ...]
 

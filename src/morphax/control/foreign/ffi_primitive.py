@@ -7,7 +7,6 @@ once per signature.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn, final
 
 from ...array import Array
@@ -26,6 +25,7 @@ from ...engines.xla.custom_calls import TYPED_CALL, custom_call
 from ...engines.xla.literals import string_text
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
+from ...util.records import dataclass
 from ..calls import run_compiled
 from ..vmap_methods import batched_avals, batched_call
 from .attributes import Attributes, as_text

@@ -10,12 +10,12 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
 
 from ...util.messages import message
+from ...util.records import dataclass
 
 _C_TYPES: Final = {
     "bool": "bool",

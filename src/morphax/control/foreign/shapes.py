@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import final
 
 from ...util.messages import message
+from ...util.records import dataclass
 
 Core = tuple[str | int, ...]
 """Names of sizes, and numbers."""

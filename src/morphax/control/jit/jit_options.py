@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from operator import index
 from typing import Any, final
 
 from ...transforms.flattening import function_label
 from ...util.messages import described, message
+from ...util.records import dataclass
 from ..chosen_arguments import Choice, StaticArguments, none_chosen
 from .spreading import ShardingTree
 

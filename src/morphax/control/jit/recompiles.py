@@ -21,7 +21,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from operator import ne
 from types import CodeType, NoneType
@@ -37,6 +37,7 @@ from ...util.frames import is_users
 from ...util.memo import on_clear
 from ...util.messages import message
 from ...util.parameter_keys import key_of
+from ...util.records import dataclass
 from ..chosen_arguments import StaticArguments
 from .jit_options import JitOptions
 

@@ -8,7 +8,6 @@ devices, in the same order, and of those of its committed operands.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
@@ -42,6 +41,7 @@ from ...runtime.sharding import Sharding, SingleDeviceSharding
 from ...transforms.flattening import FlatFunction
 from ...tree import flatten_axes
 from ...util.messages import described, message
+from ...util.records import dataclass
 from ..plans import binding_operands
 
 Wanted = tuple[Sharding | None, ...]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 from ...core import ShapeDtypeStruct
 from ...tree import PyTreeDef, flatten
 from ...util.messages import message
+from ...util.records import dataclass
 
 
 @final

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, final
 
 from ...config import current as current_config
 from ...config import override
 from ...lax.ground.axes import integer
 from ...util.messages import message
+from ...util.records import dataclass
 
 
 @final

@@ -52,9 +52,12 @@ class Builder:
         self.equation: Equation | None = None
         # The functions of Python's that are called.
         self.callees: list[Callee] = []
-        self._live: set[Value] = set()
+        # What variables have that are still to be read.
+        self.live: set[Value] = set()
         self._constants: dict[int, tuple[Any, Value]] = {}
         self._dtypes: dict[Any, DType] = {}
+        # Avals whose numbers are computed as they are: neither narrow nor complex.
+        self._plain: set[Any] = set()
         # Buffers from this number on belong to the block that is written; so do these.
         self._first_owned = 0
         self._carried: frozenset[Buffer] = frozenset()
@@ -89,34 +92,38 @@ class Builder:
         return outs
 
     def _written(self, eqn: Equation, inputs: Sequence[Value]) -> Sequence[Value]:
-        primitive, outs = eqn.primitive, [v.aval for v in eqn.outvars]
         if (program := program_in_place_of(eqn, "cpu")) is not None:
             return self.inline(program, *inputs, places=self.places)
+        outs = [v.aval for v in eqn.outvars]
+        avals = {*outs, *[x.aval for x in eqn.invars]}
+        if self._plain.issuperset(avals):
+            return self._results_of(eqn, outs, inputs, is_complex=False)
         for aval in outs:
             self.dtype_of(aval)
+        special = {x for x in avals if is_narrow(x) or is_complex_aval(x)}
+        self._plain |= (avals - special).intersection(self._dtypes)
+        is_complex = any(map(is_complex_aval, special))
         places, is_rounded = self.places, False
-        if any(map(is_narrow, (*self.operand_avals, *outs))):
-            form = narrow_form(primitive)
+        if any(map(is_narrow, special)):
+            form = narrow_form(eqn.primitive)
             if form == "refused":
                 self.refuse("float16 and bfloat16 have no form of loops")
             is_rounded = form == "rounded"
         if is_rounded and places:
             # What is stored there is what has been rounded.
             self.places = [None if is_narrow(x) else y for x, y in zip(outs, places, strict=True)]
-        results = self._results_of(eqn, outs, inputs)
+        results = self._results_of(eqn, outs, inputs, is_complex=is_complex)
         self.places = places
-        if not is_rounded:
-            return results
-        return [self._rounded(x, aval) for x, aval in zip(results, outs, strict=True)]
+        pairs = zip(results, outs, strict=True)
+        return [self._rounded(x, aval) for x, aval in pairs] if is_rounded else results
 
     def _results_of(
-        self, eqn: Equation, outs: Sequence[Any], inputs: Sequence[Value]
+        self, eqn: Equation, outs: Sequence[Any], inputs: Sequence[Value], *, is_complex: bool
     ) -> Sequence[Value]:
         """What the rule of a primitive writes."""
         rule = eqn.primitive.to_loops
         if rule is None:
             self.refuse("it has no form of loops")
-        is_complex = any([is_complex_aval(x) for x in (*self.operand_avals, *outs)])
         if is_complex and not takes_complex(eqn.primitive):
             self.refuse("complex numbers have no form of loops")
         try:
@@ -135,17 +142,6 @@ class Builder:
             return value
         round_ = partial(rounded, self.writer, dtype=aval.dtype)
         return self.elementwise(aval, round_, value, cost=TO_ROUND)
-
-    def hold(self, value: Value) -> None:
-        """Count a variable that has the value."""
-        value.holders += 1
-        self._live.add(value)
-
-    def release(self, value: Value) -> None:
-        """A variable that had the value is read no more."""
-        value.holders -= 1
-        if not value.holders:
-            self._live.discard(value)
 
     def refuse(self, reason: str) -> NoReturn:
         """Raise: the current equation cannot be written."""
@@ -278,7 +274,7 @@ class Builder:
         made_here = self.writer.ordinal[buffer] >= self._first_owned
         if buffer not in self._carried and not (made_here and buffer.kind is Kind.TEMPORARY):
             return False
-        return not any([buffer in value.sources for value in self._live])
+        return not any([buffer in value.sources for value in self.live])
 
     def within(self, carried: Sequence[Buffer], body: Callable[[], None]) -> None:
         """Write a block that may run more than once, or not at all.
@@ -296,8 +292,9 @@ class Builder:
         self, aval: Any, operation: Callable[..., Operand], *operands: Value, cost: int = 1
     ) -> Value:
         """`operation` of the elements; an operand of rank 0 is repeated."""
-        if all([x.scalar is not None for x in operands]):
-            return self.uniform(aval.shape, operation(*[x.scalar for x in operands]))
+        scalars = [x.scalar for x in operands]
+        if None not in scalars:
+            return self.uniform(aval.shape, operation(*scalars))
         read = self.fusion.read
 
         def element(indices: Indices) -> Operand:
@@ -380,12 +377,12 @@ class _Environment:
 
     def bind(self, var: Any, value: Value, place: Place | None = None) -> None:
         """Let a variable have a value, which is to be stored at `place` once it is."""
-        count = self.uses.counts.get(var, 0)
-        if not count:
+        if not (count := self.uses.counts.get(var, 0)):
             return
         value.is_shared = value.is_shared or count > 1
         self.values[var] = value
-        self.b.hold(value)
+        value.holders += 1
+        self.b.live.add(value)
         if value.element is not None:
             if place is not None:
                 self.b.fusion.destinations[value] = place
@@ -393,7 +390,10 @@ class _Environment:
                 self.b.fusion.stored(value)
 
     def drop(self, var: Any) -> None:
-        self.b.release(self.values.pop(var))
+        value = self.values.pop(var)
+        value.holders -= 1
+        if not value.holders:
+            self.b.live.discard(value)
 
     def close(self) -> None:
         for var in list(self.values):

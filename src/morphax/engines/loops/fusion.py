@@ -307,7 +307,8 @@ class Fusion:
             return self.writer.load_unchanged(place.buffer, place.at(indices), trial.base)
         assert value.element is not None, f"{value} is pending"
         result = value.element(indices)
-        level = max(self.writer.level_of(result), self.writer.barrier_level(), trial.base)
+        writer, level = self.writer, trial.base
+        level = max(level, writer.blocks[-1].barrier, writer.level_of(result))
         trial.known[level - trial.base][key] = result
         if value.is_shared and value.cost > _CHEAP:
             self._store_here(value, indices, result)

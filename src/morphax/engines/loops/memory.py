@@ -10,9 +10,10 @@ read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import final
 
+from ...util.records import dataclass
 from .program import (
     Buffer,
     Call,

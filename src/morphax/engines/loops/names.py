@@ -47,18 +47,21 @@ class Name:
 
 @final
 class Const:
-    """A number that is known; `value` is a NumPy scalar of its dtype."""
+    """A number that is known.
 
-    __slots__ = ("dtype", "value")
+    Args:
+        value: a NumPy scalar of its dtype.
+
+    Attributes:
+        key: what tells constants apart: bits, for −0 is not 0.
+    """
+
+    __slots__ = ("dtype", "key", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
         self.dtype: DType = value.dtype
-
-    @property
-    def key(self) -> tuple[type, bytes]:
-        """What tells constants apart: bits, for −0 is not 0."""
-        return type(self.value), self.value.tobytes()
+        self.key = type(value), value.tobytes()
 
     def __repr__(self) -> str:
         return f"{self.value!r}"

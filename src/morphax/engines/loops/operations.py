@@ -7,12 +7,12 @@ float that the integer dtype does not hold) programs promise that it does not ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import final
 
 import numpy as np
 
+from ...util.records import dataclass
 from .program import BOOL, INDEX, DType
 
 FLOATS = "f"

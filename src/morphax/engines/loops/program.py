@@ -33,11 +33,11 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
+from ...util.records import dataclass
 from .callees import Callee
 from .names import BOOL as BOOL
 from .names import INDEX as INDEX

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any, final
 
 from ...core import Jaxpr, Literal
 from ...util.memo import memoize
+from ...util.records import dataclass
 
 
 @final

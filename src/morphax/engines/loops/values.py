@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, final
 
+from ...util.records import dataclass
 from .program import ORIGIN, Buffer, DType, Index, Operand
 
 Indices = tuple[Index, ...]

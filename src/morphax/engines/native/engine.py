@@ -161,6 +161,8 @@ def _doubt_of(eqn: Equation, is_repeated: bool) -> str:
         return f"{primitive.name} has no form of loops"
     if primitive.decides_by_roundings:
         return f"{primitive.name} decides by roundings, which are XLA's"
+    if primitive.is_much_for_loops(*[x.aval for x in eqn.invars], **eqn.params):
+        return f"there is a large {primitive.name}"
     most = primitive.most_by_loops
     if not is_repeated:
         most = primitive.most_by_loops_once or most

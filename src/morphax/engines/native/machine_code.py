@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from dataclasses import dataclass
 from functools import cache
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, final
 
+from ...util.records import dataclass
 from ..loops.program import LoopProgram
 from ..xla.compile_cache.keys import processor
 from .compiler import llvm

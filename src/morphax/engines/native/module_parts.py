@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import final
 
+from ...util.records import dataclass
 from ..loops.program import Buffer, DType
 from .llvm_functions import Key, definitions
 from .llvm_scalars import memory_type

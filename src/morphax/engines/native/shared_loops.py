@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple, final
 
+from ...util.records import dataclass
 from ..loops.memory import touched_by
 from ..loops.program import (
     Assign,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import final
+from typing import TypeAlias, final
 from weakref import WeakKeyDictionary
 
 from ...core import DebugInfo, Jaxpr, ShapedArray, without_references
 from ...core.dce import eliminate_dead_code
 from ...dtypes import float0
 from ...util.paused_collection import paused_collection
+from ...util.records import dataclass
 from ..engine import Options
 from ..loops import LoopProgram, NotALoopProgram, loop_program
 from ..loops.memory import with_shared_memory
@@ -41,8 +41,9 @@ class NativeProgram:
     info: DebugInfo
 
 
-# What was translated for a verdict is compiled next, and then forgotten.
-_translated: WeakKeyDictionary[Jaxpr, dict[bool, LoopProgram]] = WeakKeyDictionary()
+# What was translated for a verdict, and of which operands, is compiled next, and then forgotten.
+_Translated: TypeAlias = dict[bool, tuple[tuple[int, ...], LoopProgram]]
+_translated: WeakKeyDictionary[Jaxpr, _Translated] = WeakKeyDictionary()
 
 
 def translated(jaxpr: Jaxpr, options: Options) -> NativeProgram:
@@ -52,13 +53,13 @@ def translated(jaxpr: Jaxpr, options: Options) -> NativeProgram:
         NotALoopProgram: an operation or a dtype has no form of loops; the message names it.
     """
     plain = without_references(jaxpr)
-    live, used = eliminate_dead_code(plain)
-    kept = tuple([i for i, on in enumerate(used) if on or options.keep_unused])
     known = _translated.setdefault(jaxpr, {})
-    loops = known.get(options.keep_unused)
-    if loops is None:
+    if options.keep_unused not in known:
+        live, used = eliminate_dead_code(plain)
+        kept = tuple([i for i, on in enumerate(used) if on or options.keep_unused])
         with paused_collection():
-            loops = known[options.keep_unused] = _loops(live, kept, jaxpr.debug_info)
+            known[options.keep_unused] = kept, _loops(live, kept, jaxpr.debug_info)
+    kept, loops = known[options.keep_unused]
     donated, unusable = _donations(plain, options.donated, kept)
     return NativeProgram(
         options.name,

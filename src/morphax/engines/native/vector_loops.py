@@ -11,9 +11,9 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import final
 
+from ...util.records import dataclass
 from ..loops.program import (
     INDEX,
     Assign,

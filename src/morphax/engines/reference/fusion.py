@@ -10,7 +10,6 @@ A primitive names its operation by `Primitive.fused`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, final
 
@@ -19,6 +18,7 @@ import numpy as np
 from ... import dtypes
 from ...core import Atom, Equation, Literal, Var, aval_of
 from ...util.compiled import part
+from ...util.records import dataclass
 
 native: Any = part("fused")
 OPERATIONS: Set[str] = native.operations if native is not None else frozenset()

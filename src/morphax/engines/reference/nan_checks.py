@@ -14,7 +14,6 @@ of the program happen a second time.  See docs/design/diagnostics.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar, final
 
@@ -37,6 +36,7 @@ from ...core import (
 )
 from ...core.trace import Trace
 from ...util.frames import UserFrame
+from ...util.records import dataclass
 from .nan_report import bad_result_text, bad_value_text
 
 F = TypeVar("F", bound=Callable[..., Any])

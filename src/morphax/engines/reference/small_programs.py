@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from ...core import Atom, Equation, Literal, Var, aval_of
 from ...util.compiled import part
+from ...util.records import dataclass
 from .fusion import (
     DRAW,
     OPERATIONS,

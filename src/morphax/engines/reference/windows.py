@@ -6,10 +6,11 @@ Gathers, scatters and dynamic slices are this.  `small_programs.py` makes a step
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+
+from ...util.records import dataclass
 
 Tables = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 

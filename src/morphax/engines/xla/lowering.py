@@ -12,7 +12,6 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
@@ -37,6 +36,7 @@ from ...runtime.named_sharding import named
 from ...runtime.places import Places
 from ...runtime.sharding import Sharding
 from ...util.messages import message
+from ...util.records import dataclass
 from ..donated import warn_of_unusable
 from .annotations import Annotations, annotations_of
 from .library_fusions import has_product, may_fuse_reductions

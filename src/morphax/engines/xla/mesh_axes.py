@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from ...util.messages import message
+from ...util.records import dataclass
 
 Groups = tuple[tuple[int, ...], ...]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any, final
 
 from ...core.mesh import AbstractMesh
 from ...runtime.mesh import Mesh
+from ...util.records import dataclass
 
 DEVICE_TO_DEVICE_TYPE, SEND_TO_HOST_TYPE, RECV_FROM_HOST_TYPE = 1, 2, 3
 """Kinds of StableHLO's channels, by which programs send and receive."""

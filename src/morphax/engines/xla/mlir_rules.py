@@ -12,7 +12,6 @@ is called in our text, and written in place by engines that write loops (`progra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -31,6 +30,7 @@ from ...core import (
 from ...core.mesh import AbstractMesh
 from ...runtime.mesh import Mesh
 from ...util.messages import message
+from ...util.records import dataclass
 from ..programs_in_place import RuleWithProgram
 from .literals import dense_text, held, host_constant
 from .mesh_axes import MeshAxes

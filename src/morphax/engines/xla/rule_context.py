@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, final
 
 from ...core import Primitive
 from ...runtime.client import client
+from ...util.records import dataclass
 from .mlir_parameters import (
     AxisContext,
     LoweringParameters,

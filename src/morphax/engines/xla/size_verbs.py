@@ -11,7 +11,6 @@ https://openxla.org/stablehlo/dynamism.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -23,6 +22,7 @@ from ...core.dims import Dim, SymbolicDim, is_static
 from ...core.polynomials import Polynomial, symbols_of, value_of
 from ...errors import InconclusiveDimensionOperation, UnexpectedDimVar
 from ...util.messages import message
+from ...util.records import dataclass
 from .literals import held_as_key_data, i64_array, i64_matrix, physical_aval, physical_dtype
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, final
 
 from ... import tree
@@ -15,6 +15,7 @@ from ...lax.ground.placing import device_put
 from ...runtime.device import Device
 from ...transforms.flattening import function_label
 from ...util.messages import described, message
+from ...util.records import dataclass
 from .serialization import DeviceList
 
 

@@ -12,7 +12,6 @@ staged once per signature.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 from ... import core
@@ -24,6 +23,7 @@ from ...engines.reference.eager import as_array
 from ...transforms.batching import BatchTrace
 from ...transforms.jvp import JVPTrace, apply_rule
 from ...transforms.linearize import LinearizeTrace
+from ...util.records import dataclass
 from .interface import OfAnyKind
 from .rules import set_rule
 

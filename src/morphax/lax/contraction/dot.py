@@ -8,6 +8,7 @@ Sums of floats narrower than 32 bits are taken in float32 and rounded once.  Int
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, final
@@ -64,6 +65,11 @@ _SUMMABLE = NUMBER | BOOLEAN
 # Of complex numbers it makes NaN where they are infinite (see `contraction.matrix_product`).
 _BY_BLAS = frozenset(map(np.dtype, (np.float32, np.float64)))
 
+# Loop programs leave matrices to a library that have so many rows and columns, and programs to XLA
+# that have products of more multiplications: see `engines.loops.contraction` and
+# `engines.native.cost_model`.
+_FEWEST_IN_LIBRARY, _MOST_OF_ONE_THREAD = 8, 1 << 18
+
 
 @final
 class DotGeneral(Primitive):
@@ -79,6 +85,16 @@ class DotGeneral(Primitive):
         """The elements of the smaller matrix, if they are complex."""
         size: int = min(x.size, y.size)
         return size if "c" in (x.dtype.kind, y.dtype.kind) else 0
+
+    def is_much_for_loops(self, x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> bool:
+        """Whether a library would use several threads, which wait for each other."""
+        (contracting, _rhs), (batch, _batch) = dimension_numbers
+        terms, groups = [math.prod([x.shape[i] for i in axes]) for axes in (contracting, batch)]
+        if x.dtype != y.dtype or x.dtype.kind != "f" or not terms * groups:
+            return False
+        rows, columns = [operand.size // (terms * groups) for operand in (x, y)]
+        sizes = rows, columns, terms
+        return min(sizes) >= _FEWEST_IN_LIBRARY and math.prod(sizes) > _MOST_OF_ONE_THREAD
 
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         (lhs, rhs), (lhs_batch, rhs_batch) = params["dimension_numbers"]

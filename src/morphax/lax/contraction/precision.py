@@ -10,7 +10,6 @@ Reference: StableHLO specification, dot_general, ``precision_config`` and ``algo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, final
 
@@ -20,6 +19,7 @@ import numpy as np
 from ...config import current as current_config
 from ...engines.xla.stablehlo import element_type
 from ...util.messages import message
+from ...util.records import dataclass
 
 
 @final

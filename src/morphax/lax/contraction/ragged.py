@@ -9,7 +9,6 @@ derivatives and batching are those of the parts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
@@ -19,6 +18,7 @@ from ...core import aval_of
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...util.messages import described, message
+from ...util.records import dataclass
 from ..elementwise.arithmetic import sub
 from ..elementwise.bitwise import bitwise_and
 from ..elementwise.comparison import le, lt

@@ -17,13 +17,13 @@ References:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...core import ShapedArray
 from ...engines.xla.stablehlo import Builder, Value
+from ...util.records import dataclass
 from ..ground.families import Elementwise, compare
 from .complex import real_dtype
 

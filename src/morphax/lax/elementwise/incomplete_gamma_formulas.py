@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
+from ...util.records import dataclass
 from ..ground.formulas import Notation
 from .gamma_parts import (
     START_OF_STIRLING,

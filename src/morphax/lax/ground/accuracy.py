@@ -6,11 +6,11 @@ is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, final
 
 from ...util.messages import described, message
+from ...util.records import dataclass
 
 
 class AccuracyMode(Enum):

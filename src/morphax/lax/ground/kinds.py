@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...util.memo import memoize
 from ...util.messages import message
+from ...util.records import dataclass
 
 
 @final

@@ -6,13 +6,13 @@ A monoid is an operation a âˆ˜ b that is associative and has an identity e: e âˆ
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from ... import dtypes
 from ...engines import loops
+from ...util.records import dataclass
 from .complex_order import COMPLEX_EXTREMES
 from .narrow import widened
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from ...engines.reference.windows import Tables, Windows
 from ...util.compiled import part
 from ...util.memo import memoize
+from ...util.records import dataclass
 from ..ground.dimension_numbers import (
     Axes,
     GatherDimensionNumbers,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, final
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from ...core.dims import Shape
 from ...util.compiled import part
+from ...util.records import dataclass
 from ...util.scipy_libraries import linear_algebra, thread_functions
 
 _LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}

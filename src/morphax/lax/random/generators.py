@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any, final
 
@@ -12,6 +12,7 @@ import numpy as np
 from ... import dtypes
 from ...errors import ShapeError
 from ...util.messages import message
+from ...util.records import dataclass
 
 
 @final

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -18,6 +17,7 @@ from ...array import Array
 from ...core import AbstractRef, aval_of, is_value
 from ...errors import NonConcreteBooleanIndexError
 from ...util.messages import described, message
+from ...util.records import dataclass
 
 Index = Any
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from ... import tree
 from ...core import NoResults, is_zero
 from ...core.effects import Effect, Effects
 from ...engines.xla.stablehlo import Builder, Value, tensor_type
+from ...util.records import dataclass
 
 
 @final

@@ -9,13 +9,13 @@ operation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 from ...core.dims import max_dim
 from ...engines import loops
 from ...util.memo import memoize
 from ...util.messages import message
+from ...util.records import dataclass
 from ..ground.axes import dilated, integer_pairs, integer_tuple, padded_places
 
 Pads = tuple[tuple[int, int], ...]

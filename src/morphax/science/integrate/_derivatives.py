@@ -14,7 +14,7 @@ A. Hindmarsh, "CVODES, the sensitivity-enabled ODE solver in SUNDIALS", 2005 (in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -28,6 +28,7 @@ from ...core import aval_of
 from ...scipy._runge_kutta import Slope, Tolerance
 from ...transforms.derivatives import jvp, linearize, vjp
 from ...transforms.vmap import vmap
+from ...util.records import dataclass
 from ..solver_arguments import FlatFunction, parts_like, result_like, zero_tangents
 from ._solution import value_of
 from ._steps import (

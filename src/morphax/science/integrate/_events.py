@@ -13,7 +13,6 @@ II.6 (event location).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -25,6 +24,7 @@ from ...transforms.derivatives import jvp
 from ...transforms.flattening import check_callable
 from ...transforms.vmap import vmap
 from ...util.messages import described, message
+from ...util.records import dataclass
 from ..solver_arguments import is_known
 from ._solution import value_of
 from ._steps import Piece, Record

@@ -18,7 +18,6 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -35,6 +34,7 @@ from ...transforms.derivatives import jvp, vjp
 from ...transforms.make_jaxpr import eval_shape
 from ...transforms.vmap import vmap
 from ...util.messages import message
+from ...util.records import dataclass
 from ..solver_arguments import count, flat_function, inexact, parts_like, said, zero_tangents
 from ._gauss_kronrod import NODES, Parts, on_interval, transformed
 

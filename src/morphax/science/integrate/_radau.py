@@ -13,7 +13,6 @@ IV.5 (the method) and IV.8 (its implementation: starting values, stopping, error
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -25,6 +24,7 @@ from ...scipy._runge_kutta import Attempt, Slope, Tolerance, interpolate, mean_s
 from ...scipy.linalg import lu_factor, lu_solve
 from ...transforms.jacobians import jacfwd
 from ...transforms.vmap import vmap
+from ...util.records import dataclass
 from ..implicit_functions import dense_solve
 
 _ROOT6 = np.sqrt(6.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -11,6 +10,7 @@ from ... import numpy as jnp
 from ...scipy._runge_kutta import interpolate
 from ...transforms.vmap import vmap
 from ...tree import register_dataclass
+from ...util.records import dataclass
 from ..solver_arguments import said
 from ._steps import GOES_ON, NOT_FINITE, TOO_MANY, TOO_SMALL, Piece, Record
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, final
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from ... import numpy as jnp
 from ...control.checks.checks import debug_check
 from ...tree import register_dataclass
+from ...util.records import dataclass
 from ..solver_arguments import said
 
 MAX_TURNS, NO_PROGRESS, NOT_FINITE, NO_BOX = -1, -2, -3, -4

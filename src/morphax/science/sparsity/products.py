@@ -7,7 +7,6 @@ the same program is read for its pattern and run, in one batch, on the vectors o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -17,6 +16,7 @@ from ...core import Jaxpr, Operand, ShapedArray, apply_jaxpr, aval_of, jaxprs_in
 from ...lax.elementwise.convert import convert
 from ...transforms.derivatives import jvp, vjp
 from ...transforms.vmap import vmap
+from ...util.records import dataclass
 from .colouring import Reading
 from .remembered import Dependence, dependence_of
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from ...errors import ShapeError
 from ...lax.elementwise.convert import convert
 from ...numpy.operands import as_array, inexact_type
 from ...util.messages import message
+from ...util.records import dataclass
 from ._trends import without_line, without_mean
 
 DEFAULT_SEGMENT = 256

@@ -14,13 +14,13 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .... import lax
 from .... import numpy as jnp
+from ....util.records import dataclass
 
 Operator = Callable[[Any], Any]
 

@@ -5,7 +5,6 @@ Solvers work on one flat vector of the common dtype of the operator and the righ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from ....lax.elementwise.convert import convert
 from ....numpy.operands import as_array, inexact_type
 from ....transforms.make_jaxpr import eval_shape
 from ....util.messages import described, message
+from ....util.records import dataclass
 from .krylov import Operator
 
 

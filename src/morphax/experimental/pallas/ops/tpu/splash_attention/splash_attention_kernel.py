@@ -7,7 +7,6 @@ that XLA compiles, on any platform; what is computed is the same.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, NamedTuple, final
 
@@ -18,6 +17,7 @@ from ...... import tree_util
 from ......ad_checkpoint import checkpoint_name
 from ......transforms.vmap import vmap
 from ......util.messages import message
+from ......util.records import dataclass
 from .splash_attention_mask import Mask
 
 # Large enough that exp of it is 0, and finite, so that differences of it are not NaN.

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from ......util.messages import described, message
+from ......util.records import dataclass
 
 Booleans = np.ndarray[Any, np.dtype[np.bool_]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,34 @@ def test_peaks_that_are_equal() -> None:
     assert signal.find_peaks(x, plateau_size=np.array([1, 1]))[0].tolist() == [1, 3]
     heights = np.linspace(3, 1, 9)
     assert signal.find_peaks(x, height=heights)[0].tolist() == [6]
+
+
+def test_peaks_among_thousands_of_samples_of_few_values() -> None:
+    for kind, x in (
+        ("noise", RNG.normal(size=3000)),
+        ("trend", RNG.normal(size=1000) + np.arange(1000)),
+        ("valley", RNG.normal(size=1000) + abs(np.arange(1000) - 500)),
+        ("steps", RNG.integers(0, 4, 2000).astype(float)),
+    ):
+        # SciPy takes equal peaks in an order of its own, so that those have no distance.
+        far = {} if kind == "steps" else {"distance": 30}
+        for options in ({}, far, {"prominence": 0}, {"width": 0, "rel_height": 0.9}, {"wlen": 9}):
+            full = {"prominence": (None, None)} | options if "wlen" in options else options
+            peaks, properties = scipy.signal.find_peaks(x, **full)
+            found, at_peaks = jax.jit(partial(signal.find_peaks, **full, size=1400))(x)
+            assert found[: len(peaks)].tolist() == peaks.tolist()
+            assert (found[len(peaks) :] == -1).all()
+            for name, expected in properties.items():
+                _close(at_peaks[name][: len(peaks)], expected)
+
+
+def test_peaks_of_signals_too_short_to_have_any() -> None:
+    for size in range(3):
+        x = np.arange(float(size))
+        found, at_peaks = signal.find_peaks(x, height=0 * x, distance=2, width=0, plateau_size=1)
+        assert found.shape == (0,)
+        assert {v.shape for v in at_peaks.values()} == {(0,)}
+        assert signal.find_peaks(x, prominence=0, size=2)[0].tolist() == [-1, -1]
 
 
 def test_peaks_of_traced_signals() -> None:

@@ -14,7 +14,7 @@ import scipy.signal
 import morphax as jax
 from morphax import enable_x64
 from morphax.errors import ConcretizationTypeError, ShapeError
-from morphax.science import signal
+from morphax.science import integrate, linalg, ndimage, signal
 from morphax.test_util import check_grads
 
 RNG = np.random.default_rng(4)
@@ -248,6 +248,24 @@ def test_signals_without_samples_and_numbers_that_are_none() -> None:
         assert signal.lfilter([1], [1, -1], np.arange(3)).dtype == np.float32
 
 
+@pytest.mark.parametrize("given", ["3", None, {}, [2, [3]], np.ones(3), 2j, np.array([None])])
+def test_what_is_no_number_is_refused_as_such(given: Any) -> None:
+    x = np.ones(5)
+    if given is not None:
+        with pytest.raises(TypeError, match="find_peaks, argument distance"):
+            signal.find_peaks(x, distance=given)
+        with pytest.raises(TypeError, match="find_peaks, argument wlen"):
+            signal.find_peaks(x, prominence=1, wlen=given)
+    with pytest.raises(TypeError, match="find_peaks, argument rel_height"):
+        signal.find_peaks(x, width=1, rel_height=given)
+    with pytest.raises(TypeError, match="percentile_filter, argument percentile"):
+        ndimage.percentile_filter(x, given, 3)
+    with pytest.raises((TypeError, ValueError), match="argument t_span"):
+        integrate.solve_ivp(lambda t, y: y, 1.0 if given is None else given, x)
+    with pytest.raises((TypeError, ValueError), match="argument l_and_u"):
+        linalg.solve_banded(given, np.ones((3, 5)), x)
+
+
 def test_arguments_that_are_refused() -> None:
     x, sos = np.ones(5), np.array([[1.0, 0, 0, 1, 0, 0]])
     for name, args, text in (
@@ -271,6 +289,7 @@ def test_arguments_that_are_refused() -> None:
         ("find_peaks", (1j * x,), "real signal"),
         ("find_peaks", (x, [1, 2, 3]), "one for each sample"),
         ("find_peaks", (x, None, None, 0), "argument distance"),
+        ("find_peaks", (x, None, None, np.nan), "argument distance"),
         ("find_peaks", (x, None, None, None, 1, None, 1), "argument wlen"),
         ("find_peaks", (x, None, None, None, None, 1, None, -1), "argument rel_height"),
     ):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import lax
 from ...lax.ground.axes import canonical_axis, integer
-from ..arguments import refuse
+from ..arguments import known_number, refuse
 from ._selection import selected
 from ._windows import (
     Offsets,
@@ -112,7 +112,8 @@ def percentile_filter(
         Array([9, 9, 9, 8, 8], dtype=int32)
     """
     name = "percentile_filter"
-    share = float(percentile) + (100 if percentile < 0 else 0)
+    share = known_number(f"science.ndimage.{name}", "percentile", percentile)
+    share += 100 if share < 0 else 0
     if not 0 <= share <= 100:
         refuse(f"science.ndimage.{name}", "percentile", f"{percentile}", "0 … 100", "Clip it.")
     count = int(np.count_nonzero(_window(name, input, size, footprint, axes)[0]))

@@ -18,7 +18,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...control.jit.jit import jit
 from ...control.loops.loops import scan
-from ..arguments import array, inexact, refuse, refuse_shape
+from ..arguments import array, inexact, known_number, refuse, refuse_shape
 from ._distances import far_apart
 from ._prominences import prominences_of, widths_of
 
@@ -100,7 +100,7 @@ def find_peaks(
     if reach is not None:
         kept = far_apart(lax.stop_gradient(tops), peaks, kept, reach)
     if prominence is not None or width is not None:
-        share = None if width is None else rel_height
+        share = None if width is None else known_number(_WHERE, "rel_height", rel_height)
         measured = _measured(x, peaks, number, wlen, share)
         heights, widths = measured["prominences"], measured.get("widths")
         kept = kept & holds("prominence", prominence, heights, heights)
@@ -120,10 +120,10 @@ def _signal(x: Any) -> Any:
 
 
 def _at_least(argument: str, value: float, least: int) -> int:
-    whole = math.ceil(value)
-    if not whole >= least:
+    number = known_number(_WHERE, argument, value)
+    if not number > least - 1:
         refuse(_WHERE, argument, f"{value}", f"a number ≥ {least}", "Leave it out.")
-    return whole
+    return math.ceil(min(number, 2**30))
 
 
 def _measured(

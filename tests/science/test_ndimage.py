@@ -157,6 +157,44 @@ def test_derivatives_and_transformations(name: str, args: Any) -> None:
     np.testing.assert_allclose(found, [run(x, *args) for x in many], 1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u4", "bool"])
+def test_ranks_of_windows_small_and_large(dtype: str) -> None:
+    image = RNG.normal(size=(7, 9)) * 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        image = image.astype(dtype)
+    if image.dtype.kind == "f":
+        image[:2, 1] = np.inf, -0.0
+    # SciPy knows no float16.
+    reference = image.astype("f4") if dtype == "f2" else image
+    for rank, size in ((0, 1), (1, 2), (4, (3, 4)), (8, 3), (12, 5), (99, (11, 12))):
+        found = ndimage.rank_filter(image, rank, size)
+        expected = scipy.ndimage.rank_filter(reference, rank, size)
+        np.testing.assert_array_equal(found, expected.astype(dtype))
+
+
+def test_ranks_of_windows_with_nan_are_those_of_a_sort() -> None:
+    x = np.array([3, -np.nan, 1, np.nan, -np.inf, 0.0, -0.0, 2, 5e-324, np.inf])
+    windows = np.sort(np.lib.stride_tricks.sliding_window_view(np.pad(x, 2, "symmetric"), 5))
+    for rank in range(5):
+        np.testing.assert_array_equal(ndimage.rank_filter(x, rank, 5), windows[:, rank])
+
+
+@pytest.mark.parametrize("size", [3, 129])
+def test_derivatives_of_ranks_are_those_of_one_sample(size: int) -> None:
+    x = np.array([1.0, 1, 2, 1, 2, 2, np.nan, np.nan])
+    for rank in (0, 2):
+        slopes = jax.jacobian(lambda x, r=rank: ndimage.rank_filter(x, r, size))(x)
+        # One sample of the window, with the value that was found.
+        assert np.isin(slopes, [0, 1]).all()
+        assert (np.sum(slopes, 1) == 1).all()
+        read = x[np.argmax(slopes, 1)]
+        np.testing.assert_array_equal(read, ndimage.rank_filter(x, rank, size))
+    # Of equal ones the earliest has the lowest rank.
+    slopes = jax.jacobian(lambda x: ndimage.rank_filter(x, 0, 3, mode="constant", cval=9.0))(x[:2])
+    np.testing.assert_array_equal(slopes, [[1, 0], [1, 0]])
+
+
 def test_derivatives_of_kernels() -> None:
     run = lambda w: ndimage.convolve(FLOATS, w)  # noqa: E731
     check_grads(run, (RNG.normal(size=(2, 3)),), order=2, atol=1e-3, rtol=1e-3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import scipy.signal
 import morphax as jax
 from morphax import enable_x64
 from morphax.errors import ConcretizationTypeError, ShapeError
-from morphax.science import signal
+from morphax.science import integrate, linalg, ndimage, signal
 from morphax.test_util import check_grads
 
 RNG = np.random.default_rng(4)
@@ -181,6 +182,34 @@ def test_peaks_that_are_equal() -> None:
     assert signal.find_peaks(x, height=heights)[0].tolist() == [6]
 
 
+def test_peaks_among_thousands_of_samples_of_few_values() -> None:
+    for kind, x in (
+        ("noise", RNG.normal(size=3000)),
+        ("trend", RNG.normal(size=1000) + np.arange(1000)),
+        ("valley", RNG.normal(size=1000) + abs(np.arange(1000) - 500)),
+        ("steps", RNG.integers(0, 4, 2000).astype(float)),
+    ):
+        # SciPy takes equal peaks in an order of its own, so that those have no distance.
+        far = {} if kind == "steps" else {"distance": 30}
+        for options in ({}, far, {"prominence": 0}, {"width": 0, "rel_height": 0.9}, {"wlen": 9}):
+            full = {"prominence": (None, None)} | options if "wlen" in options else options
+            peaks, properties = scipy.signal.find_peaks(x, **full)
+            found, at_peaks = jax.jit(partial(signal.find_peaks, **full, size=1400))(x)
+            assert found[: len(peaks)].tolist() == peaks.tolist()
+            assert (found[len(peaks) :] == -1).all()
+            for name, expected in properties.items():
+                _close(at_peaks[name][: len(peaks)], expected)
+
+
+def test_peaks_of_signals_too_short_to_have_any() -> None:
+    for size in range(3):
+        x = np.arange(float(size))
+        found, at_peaks = signal.find_peaks(x, height=0 * x, distance=2, width=0, plateau_size=1)
+        assert found.shape == (0,)
+        assert {v.shape for v in at_peaks.values()} == {(0,)}
+        assert signal.find_peaks(x, prominence=0, size=2)[0].tolist() == [-1, -1]
+
+
 def test_peaks_of_traced_signals() -> None:
     x = RNG.normal(size=30)
     options = {"prominence": 0.5, "width": 0, "height": 0, "distance": 2}
@@ -219,6 +248,24 @@ def test_signals_without_samples_and_numbers_that_are_none() -> None:
         assert signal.lfilter([1], [1, -1], np.arange(3)).dtype == np.float32
 
 
+@pytest.mark.parametrize("given", ["3", None, {}, [2, [3]], np.ones(3), 2j, np.array([None])])
+def test_what_is_no_number_is_refused_as_such(given: Any) -> None:
+    x = np.ones(5)
+    if given is not None:
+        with pytest.raises(TypeError, match="find_peaks, argument distance"):
+            signal.find_peaks(x, distance=given)
+        with pytest.raises(TypeError, match="find_peaks, argument wlen"):
+            signal.find_peaks(x, prominence=1, wlen=given)
+    with pytest.raises(TypeError, match="find_peaks, argument rel_height"):
+        signal.find_peaks(x, width=1, rel_height=given)
+    with pytest.raises(TypeError, match="percentile_filter, argument percentile"):
+        ndimage.percentile_filter(x, given, 3)
+    with pytest.raises((TypeError, ValueError), match="argument t_span"):
+        integrate.solve_ivp(lambda t, y: y, 1.0 if given is None else given, x)
+    with pytest.raises((TypeError, ValueError), match="argument l_and_u"):
+        linalg.solve_banded(given, np.ones((3, 5)), x)
+
+
 def test_arguments_that_are_refused() -> None:
     x, sos = np.ones(5), np.array([[1.0, 0, 0, 1, 0, 0]])
     for name, args, text in (
@@ -242,6 +289,7 @@ def test_arguments_that_are_refused() -> None:
         ("find_peaks", (1j * x,), "real signal"),
         ("find_peaks", (x, [1, 2, 3]), "one for each sample"),
         ("find_peaks", (x, None, None, 0), "argument distance"),
+        ("find_peaks", (x, None, None, np.nan), "argument distance"),
         ("find_peaks", (x, None, None, None, 1, None, 1), "argument wlen"),
         ("find_peaks", (x, None, None, None, None, 1, None, -1), "argument rel_height"),
     ):

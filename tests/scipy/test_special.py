@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import math
@@ -169,6 +170,22 @@ def test_sums_of_exponentials() -> None:
     np.testing.assert_allclose(special.logsumexp(x), reference.logsumexp(x), 1e-6)
     np.testing.assert_allclose(special.softmax(x, axis=1), reference.softmax(x, axis=1), 1e-6)
     np.testing.assert_allclose(special.log_softmax(x), reference.log_softmax(x), 1e-6)
+
+
+@pytest.mark.parametrize("engine", ["xla", "native"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_polygamma_of_known_orders(engine: str, dtype: Any) -> None:
+    """What is written for a known order has the digits of eager mode, at special points too."""
+    points = [0, -0.0, 1, -1, -3, np.inf, -np.inf, np.nan, 1e-3, 1e-30, 1e5, -1e-5, -7.99]
+    x = np.concatenate([points, np.linspace(-6.05, 20, 60)]).astype(dtype)
+    with jax.enable_x64(dtype is np.float64), jax.cpu_engine(engine):
+        for order in (0, 1, 2, 3, 7, 64, 171, 200, 1.5, -1, np.inf, np.nan):
+            m = dtype(order)
+            found = jax.jit(functools.partial(jax.lax.polygamma, m))(x)
+            rounding = 200 * np.finfo(dtype).eps
+            # The digamma function has zeros between whole numbers.
+            least = rounding if order == 0 else 1e-37
+            np.testing.assert_allclose(found, jax.lax.polygamma(m, x), rounding, least)
 
 
 def test_zeta_and_polygamma() -> None:

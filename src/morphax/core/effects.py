@@ -8,6 +8,8 @@ them.
 A *repeatable* effect may happen more often than the program says: for members of a batch that took
 another branch or have left the loop, and again where values are recomputed for a derivative.
 
+A *vanishing* effect is there for transformations alone: compiled programs do nothing for it.
+
 Reference: docs/design/effects.md.
 """
 
@@ -26,6 +28,7 @@ class Effect:
     ordered: ClassVar[bool] = False
     repeatable: ClassVar[bool] = False
     removable: ClassVar[bool] = False
+    vanishing: ClassVar[bool] = False
 
     def described(self, names: Sequence[str]) -> str:
         """The effect in words, given the names of the program's operands."""

@@ -12,8 +12,8 @@ from ..core import Tracer
 from ..errors import ShapeError
 from ..lax.elementwise.complex import real_dtype
 from ..lax.elementwise.convert import convert
-from ..numpy.operands import as_array, inexact_type
-from ..util.messages import message
+from ..numpy.operands import as_array, concrete_values, inexact_type
+from ..util.messages import described, message
 
 
 def inexact(where: str, *given: Any) -> list[Any]:
@@ -43,6 +43,24 @@ def known(x: Any) -> np.ndarray[Any, Any] | None:
         value = x.concrete()
         return None if value is None else np.asarray(value)
     return np.asarray(x)
+
+
+def known_number(where: str, argument: str, value: Any) -> float:
+    """A real number that must be known while tracing."""
+    if isinstance(value, Tracer):
+        value = concrete_values(f"{where}, argument {argument}", value, "Pass a number.")
+    # Lists are never numbers, and those of several lengths no arrays.
+    found = np.asarray(None if isinstance(value, (list, tuple)) else value)
+    if found.shape or found.dtype.kind not in "biuf":
+        raise TypeError(
+            message(
+                f"{where}, argument {argument}",
+                given=described(value),
+                expected="a real number",
+                fix="Pass a Python number.",
+            )
+        )
+    return float(found)
 
 
 def refuse(where: str, argument: str, given: str, expected: str, fix: str) -> NoReturn:

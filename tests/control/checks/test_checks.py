@@ -167,3 +167,16 @@ def test_check_error_keeps_the_categories_asked_for() -> None:
 def test_error_of_a_traced_program_has_no_text_yet() -> None:
     with pytest.raises(jax.errors.TracerBoolConversionError):
         jax.jit(lambda x: checkify.checkify(positive)(x)[0].get())(1.0)
+
+
+def test_checks_for_checkify_alone_are_nothing_to_the_native_engine() -> None:
+    def root(x: Any) -> Any:
+        checkify.debug_check(x > 0, "negative")
+        return lax.fori_loop(0, 5, lambda _, y: (y + x / y) / 2, x)
+
+    with jax.cpu_engine("native"):
+        assert jax.jit(root)(4.0) == 2
+        err, _ = jax.jit(checkify.checkify(root))(-1.0)
+    assert "negative" in str(err.get())
+    assert "root" in jax.export_c(root, np.float32(1.0)).header
+    assert "Check" in str(jax.make_jaxpr(root)(1.0).effects)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, final
 from ...array import Array
 from ...core import BatchAxes, Effect, NoResults, Operand, Param, ShapedArray
 from ...core.effects import Effects
+from ...engines import loops
 from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.indexing.dynamic_slicing import dynamic_index_in_dim
@@ -36,12 +37,25 @@ class CheckEffect(Effect):
         return "Check"
 
 
+@final
+@dataclass(frozen=True)
+class DebugCheckEffect(Effect):
+    """The equation may fail once `checkify` has transformed it; else it does nothing."""
+
+    repeatable: ClassVar[bool] = True
+    vanishing: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return "Check"
+
+
 _effects: Effects = frozenset({CheckEffect()})
+_debug_effects: Effects = frozenset({DebugCheckEffect()})
 
 
 def has_checks(effects: Effects) -> bool:
-    """Whether a program with these effects may fail."""
-    return not _effects.isdisjoint(effects)
+    """Whether a program with these effects may fail, if only once `checkify` has transformed it."""
+    return not effects.isdisjoint(_effects | _debug_effects)
 
 
 @final
@@ -60,8 +74,8 @@ class Check(NoResults, RunsOnArrays):
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         return {"debug": params["debug"]}
 
-    def effects(self, **_: Param) -> Effects:
-        return _effects
+    def effects(self, *, debug: bool, **_: Param) -> Effects:
+        return _debug_effects if debug else _effects
 
     def execute(
         self, pred: Array, code: Array, *values: Array, sites: tuple[Site, ...], debug: bool
@@ -81,17 +95,21 @@ class Check(NoResults, RunsOnArrays):
         sites: tuple[Site, ...],
         debug: bool,
     ) -> list[Value]:
-        if debug:
-            return []
-        raise ValueError(
-            message(
-                "compilation of checkify.check",
-                given=f"a check in a staged program (jit, scan, while_loop, ...) {_place(sites)}",
-                expected="checks that checkify has functionalized: a compiled program cannot raise",
-                fix="Wrap the function: err, out = checkify.checkify(f)(...); err.throw(). "
-                "Or use checkify.debug_check, which does nothing without checkify.",
-            )
-        )
+        if not debug:
+            raise _not_functionalized(sites)
+        return []
+
+    def to_loops(
+        self,
+        b: loops.Builder,
+        outs: Sequence[ShapedArray],
+        *operands: loops.Value,
+        sites: tuple[Site, ...],
+        debug: bool,
+    ) -> list[loops.Value]:
+        if not debug:
+            raise _not_functionalized(sites)
+        return []
 
     def batch(
         self,
@@ -113,6 +131,18 @@ def _of_member(x: Operand, dim: int | None, member: Operand) -> Any:
     if dim is None:
         return x
     return dynamic_index_in_dim(x, 0 if member is None else member, dim, keepdims=False)
+
+
+def _not_functionalized(sites: tuple[Site, ...]) -> ValueError:
+    return ValueError(
+        message(
+            "compilation of checkify.check",
+            given=f"a check in a staged program (jit, scan, while_loop, ...) {_place(sites)}",
+            expected="checks that checkify has functionalized: a compiled program cannot raise",
+            fix="Wrap the function: err, out = checkify.checkify(f)(...); err.throw(). "
+            "Or use checkify.debug_check, which does nothing without checkify.",
+        )
+    )
 
 
 def _place(sites: tuple[Site, ...]) -> str:

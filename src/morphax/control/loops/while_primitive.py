@@ -185,6 +185,7 @@ class Loops(HasBodies):
             b,
             lambda values: b.inline(params["cond_jaxpr"], *cond_consts, *values),
             lambda values: b.inline(params["body_jaxpr"], *body_consts, *values),
+            body_consts,
             carry,
         )
 
@@ -279,6 +280,7 @@ def _loop_of_each(
             b,
             lambda values: b.inline(condition, *tested, *values),
             lambda values: b.inline(body, *stepped, *values),
+            stepped,
             initial,
         )
 

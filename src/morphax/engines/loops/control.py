@@ -17,26 +17,35 @@ _LOCAL = 64
 class Carry:
     """The memory of what a loop carries.
 
+    What was made before the loop and is not read after it is changed where it lies: a loop within a
+    loop that changes an element of an array copies nothing.
+
     Args:
         b: the builder.
-        initial: values before the first step.
-        avals: of the carry, which are the first results of the current equation.
-        first: the number of the first of these results.
+        initial: values before the first step, the first results of the current equation after it.
+        others: what the loop reads besides.
     """
 
-    def __init__(self, b: Builder, initial: Sequence[Value], first: int = 0) -> None:
+    def __init__(self, b: Builder, initial: Sequence[Value], others: Sequence[Value]) -> None:
         self.b = b
         self.shapes = [value.shape for value in initial]
-        self.places = [self._place(i + first, value) for i, value in enumerate(initial)]
-        for place, value in zip(self.places, initial, strict=True):
-            b.fusion.fill(place, value, settles=False)
+        self.places = [
+            self._place(i, value, [*initial[:i], *initial[i + 1 :], *others])
+            for i, value in enumerate(initial)
+        ]
 
-    def _place(self, number: int, value: Value) -> Place:
-        places = self.b.places
-        chosen = places[number] if number < len(places) else None
-        if chosen is not None and value.size > _LOCAL:
-            return chosen
-        return Place.whole(self.b.writer.buffer("carry", value.shape, value.dtype))
+    def _place(self, number: int, value: Value, others: Sequence[Value]) -> Place:
+        b = self.b
+        if value.size > _LOCAL:
+            place = value.place
+            if place is None or not any([place.buffer in x.sources for x in others]):
+                return b.changeable(value, number)
+            chosen = b.places[number] if number < len(b.places) else None
+            place = chosen or Place.whole(b.writer.buffer("carry", value.shape, value.dtype))
+        else:
+            place = Place.whole(b.writer.buffer("carry", value.shape, value.dtype))
+        b.fusion.fill(place, value, settles=False)
+        return place
 
     @property
     def buffers(self) -> list[Buffer]:
@@ -85,7 +94,7 @@ def repeated(
     consts, xs = [list(map(b.settled, values)) for values in (consts, xs)]
     count = len(initial)
     outs = [b.new(aval, count + i, "ys") for i, aval in enumerate(ys)]
-    carry = Carry(b, initial)
+    carry = Carry(b, initial, [*consts, *xs])
 
     def step(i: Index) -> None:
         position = i.times(-1).plus(length - 1) if reverse else i
@@ -123,10 +132,11 @@ def repeated_while(
     b: Builder,
     condition: Callable[[Sequence[Value]], Sequence[Value]],
     body: Callable[[Sequence[Value]], Sequence[Value]],
+    consts: Sequence[Value],
     initial: Sequence[Value],
 ) -> list[Value]:
-    """The carry after as many steps as a condition on it holds before."""
-    carry = Carry(b, initial)
+    """The carry after as many steps as a condition on it holds before; both read `consts`."""
+    carry = Carry(b, initial, consts)
 
     def goes_on() -> Operand:
         (value,) = condition(carry.values())

@@ -108,7 +108,7 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
     if options.compiler:
         return "there are compiler options of XLA"
     plain = without_references(jaxpr)
-    if not plain.effects <= _OF_CALLS:
+    if not {effect for effect in plain.effects if not effect.vanishing} <= _OF_CALLS:
         return "the program has effects that are not those of calls of Python"
     if any([type(aval) is not ShapedArray for aval in (*plain.in_avals, *plain.out_avals)]):
         return "operands or results are no arrays"

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -24,6 +25,7 @@ from ...core import not_differentiable
 from ...engines import loops
 from ..ground.families import Elementwise
 from ..ground.formulas import ByFormula, Notation
+from ..ground.loop_formulas import formula_of_scalars
 from ..ground.operands import standardize
 from .arithmetic import add, mul, neg
 
@@ -31,6 +33,10 @@ from .arithmetic import add, mul, neg
 _NARROW = 1e-12
 _TERMS = (10, 10)
 _FEW_TERMS = (6, 5)
+# Powers of a known exponent up to this are products, in float64.
+_LARGEST_PRODUCT = 2
+# The gamma function of larger numbers is beyond float64.
+_LARGEST_FACTORIAL = 171.0
 # Of higher powers the first term alone counts, or all vanish.
 _LARGE = 1e8
 _BERNOULLI = (
@@ -67,9 +73,19 @@ def _rest_of_sum(x: Any, a: Any, order: int, corrections: int) -> list[Any]:
 
 def _power_and_log(m: Notation, place: Any, x: Any) -> tuple[Any, Any]:
     """place⁻ˣ and −log(place)."""
+    if isinstance(x, float) and x <= (_LARGEST_PRODUCT if m.precision < _NARROW else 64):
+        return _product(1.0 / place, int(x)), None
     log = -m.log(place)
     # The exponential loses as many bits as its argument has before the point, which few can spare.
     return (m.power(place, -x) if m.precision < _NARROW else m.exp(x * log)), log
+
+
+def _product(factor: Any, count: int) -> Any:
+    """A power by multiplications, each of which has half a unit of error at most."""
+    if count == 1:
+        return factor
+    half = _product(factor, count // 2)
+    return half * half * factor if count % 2 else half * half
 
 
 def _positive_sum(m: Notation, x: Any, q: Any, order: int) -> Any:
@@ -106,22 +122,31 @@ def _hurwitz(m: Notation, x: Any, q: Any) -> Any:
     # Between whole numbers x the powers of negative numbers are complex.
     is_below = (q < 0.0) & ~pole & is_known & _is_whole(m, x)
     start = m.where(is_below, q - m.floor(q), m.where(is_positive, q, 1.0))
-    value = _positive_sum(m, inner, start, 0) + _sum_below(m, inner, q, is_below, is_even)
+    below = m.where(is_below, _sum_below(m, inner, q, is_below, is_even), 0.0)
+    value = _positive_sum(m, inner, start, 0) + below
     value = m.where(is_known & (is_positive | is_below), value, math.nan)
     return m.where((x == 1.0) | (pole & is_even), math.inf, value)
 
 
 def _sum_below(m: Notation, x: Any, q: Any, is_below: Any, is_even: Any) -> Any:
-    """The sum over k with q + k < 0, where that is asked for; 0 elsewhere."""
+    """The sum over k with q + k < 0, where that is asked for; elsewhere any number."""
     first = m.where(is_below, -m.floor(-q) - q, 1.0)
     last = m.where(is_below, 1.0 - q, 1.0)
 
-    def difference(zero: Any) -> Any:
-        first_sum, last_sum = [_positive_sum(m, x + zero, at + zero, 0) for at in (first, last)]
-        return first_sum - last_sum
+    sum_from = partial(_positive_sum, m, x, order=0)
+    if isinstance(x, float):
+        total = m.if_any(is_below, lambda: sum_from(q=first) - sum_from(q=last))
+        return total if is_even else -total
 
-    total = _if_asked(m, is_below, difference)
-    return m.where(is_below, m.where(is_even, total, -total), 0.0)
+    # One sum after the other: of two, XLA would take twice the time to compile them.
+    def add_one(step: Any, total: Any) -> Any:
+        is_first = step < 1.0
+        value = sum_from(q=m.where(is_first, first, last))
+        return step + 1.0, total + m.where(is_first, value, -value)
+
+    start = 0.0, m.where(is_below, 0.0, 0.0)
+    _, total = m.iterate(lambda step, _: (step < 2.0) & is_below, add_one, start)
+    return m.where(is_even, total, -total)
 
 
 def _if_asked(m: Notation, is_asked: Any, function: Callable[[Any], Any]) -> Any:
@@ -227,8 +252,25 @@ def _polygamma(m: Any, x: Any) -> Any:
     return value.astype(x.dtype)
 
 
+def _of_known_order(m: Notation, order: float, x: Any) -> Any:
+    """(−1)ⁿ⁺¹ n! ζ(n + 1, x) for a whole n > 0 that is known while the program is written."""
+    exponent, is_even = order + 1.0, order % 2 == 1
+    pole = (x <= 0.0) & _is_whole(m, x)
+    is_positive, is_below = (x > 0.0) & (x < math.inf), (x < 0.0) & ~pole
+    start = m.where(is_below, x - m.floor(x), m.where(is_positive, x, 1.0))
+    below = m.where(is_below, _sum_below(m, exponent, x, is_below, is_even), 0.0)
+    value = _positive_sum(m, exponent, start, 0) + below
+    factor = math.gamma(exponent) if exponent < _LARGEST_FACTORIAL else math.inf
+    value = m.where(is_positive | is_below, value * (factor if is_even else -factor), math.nan)
+    return m.where(pole, math.inf, value) if is_even else value
+
+
 def _derivative_of_digamma(m: Notation, order: Any, x: Any) -> Any:
     """(−1)ⁿ⁺¹ n! ζ(n + 1, x) for n > 0, and the digamma function for n = 0."""
+    if isinstance(order, float):
+        if 0.0 < order < math.inf and order.is_integer():
+            return _of_known_order(m, order, x)
+        return m.where(x == 0.0, math.nan, m.digamma(x) if order == 0.0 else math.nan)
     is_order = (order > 0.0) & _is_whole(m, order)
     above = m.where(is_order, order, 1.0) + 1.0
     value = m.exp(m.lgamma(above)) * _hurwitz(m, above, x)
@@ -246,11 +288,16 @@ class Polygamma(ByFormula):
     name = "polygamma"
     compiled = True
     formula = _derivative_of_digamma
+    known_operands = (0,)
     numpy = _polygamma
     evaluate = Elementwise.evaluate
 
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
-        return loops.special.polygamma(w, *operands)
+        order, x = operands
+        if isinstance(order, loops.program.Const):
+            known = partial(type(self).formula, order=float(order.value))
+            return formula_of_scalars(w, lambda m, x: known(m, x=x), x)
+        return loops.special.polygamma(w, order, x)
 
     d_x = not_differentiable("the order m is a whole number")
 

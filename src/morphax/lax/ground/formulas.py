@@ -349,13 +349,15 @@ class ByFormula(Elementwise):
     Parameters are given to the formula by name.  Eager mode computes by it too, unless `evaluate`
     says otherwise, or the operands are narrower than float64 and `of_narrow` has digits enough for
     these: it takes and gives arrays of float64.  Where `keeps_dtype` holds, programs compute
-    float32 in float32.
+    float32 in float32.  Operands at `known_operands` are Python's numbers in programs that have
+    them as constants: the formula may be a shorter one then.
     """
 
     accepts = FLOATING
     formula: ClassVar[Callable[..., Any]]
     of_narrow: ClassVar[Callable[..., Any] | None] = None
     keeps_dtype: ClassVar[bool] = False
+    known_operands: ClassVar[tuple[int, ...]] = ()
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         wide = [np.asarray(x, FLOAT64) for x in operands]
@@ -372,7 +374,10 @@ class ByFormula(Elementwise):
         dtype = COMPUTED_IN.get(out.dtype, out.dtype) if self.keeps_dtype else FLOAT64
         page = ProgramNotation(b, precision, dtype, out.shape)
         # Scalars stay scalars: what follows from them alone is computed once.
-        inputs = [Written(page, b.convert(v, dtype)) for v in operands]
+        inputs: list[Any] = [Written(page, b.convert(v, dtype)) for v in operands]
+        for i in self.known_operands:
+            if not operands[i].aval.shape and (known := operands[i].element) is not None:
+                inputs[i] = float(known)
         result: Written = type(self).formula(page, *inputs, **params)
         (value,) = expanded(b, out.shape, [b.convert(result.value, out.dtype)])
         return value

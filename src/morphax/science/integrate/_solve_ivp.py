@@ -11,7 +11,7 @@ from ... import dtypes, lax
 from ... import numpy as jnp
 from ...control.checks.checks import debug_check
 from ...scipy._runge_kutta import BOGACKI_SHAMPINE, DORMAND_PRINCE, Tolerance
-from ...util.messages import message
+from ...util.messages import described, message
 from ..solver_arguments import check_known, choice, count, flat_function, inexact, is_known, vector
 from ._derivatives import (
     Problem,
@@ -141,12 +141,12 @@ def _check_adjoint(argument: str, is_given: bool) -> None:
 
 
 def _span(t_span: Any, dtype: Any) -> tuple[Any, Any]:
-    ends = tuple(t_span)
+    ends = tuple(t_span) if np.iterable(t_span) else (t_span,)
     if len(ends) != 2:
         raise ValueError(
             message(
                 f"{_WHERE}, argument t_span",
-                given=f"{len(ends)} values",
+                given=f"{len(ends)} values: {described(t_span)}",
                 expected="two times",
                 fix="Pass (t0, tf); further times belong to t_eval.",
             )

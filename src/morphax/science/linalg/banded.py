@@ -22,6 +22,7 @@ from ...control.jit.jit import jit
 from ...control.loops.loops import scan
 from ...lax.elementwise.convert import convert
 from ...lax.ground.axes import integer
+from ...util.messages import described
 from ..arguments import inexact, refuse, refuse_shape
 
 _PACKAGE = "science.linalg"
@@ -58,7 +59,10 @@ def solve_banded(
         Array([1., 1., 1.], dtype=float32)
     """
     where = f"{_PACKAGE}.solve_banded"
-    low, high = [integer(f"{where}, argument l_and_u", n) for n in l_and_u]
+    counts = tuple(l_and_u) if np.iterable(l_and_u) else ()
+    if len(counts) != 2:
+        refuse(where, "l_and_u", described(l_and_u), "two numbers ≥ 0", "Count diagonals.")
+    low, high = [integer(f"{where}, argument l_and_u", n) for n in counts]
     if low < 0 or high < 0:
         refuse(where, "l_and_u", f"{(low, high)}", "two numbers ≥ 0", "Count diagonals.")
     ab, b = inexact(where, ab, b)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ... import lax
-from ... import numpy as jnp
 from ...lax.ground.axes import canonical_axis, integer
-from ..arguments import refuse
+from ..arguments import known_number, refuse
+from ._selection import selected
 from ._windows import (
+    Offsets,
     along_axes,
     chosen_axes,
     extended,
@@ -111,7 +112,8 @@ def percentile_filter(
         Array([9, 9, 9, 8, 8], dtype=int32)
     """
     name = "percentile_filter"
-    share = float(percentile) + (100 if percentile < 0 else 0)
+    share = known_number(f"science.ndimage.{name}", "percentile", percentile)
+    share += 100 if share < 0 else 0
     if not 0 <= share <= 100:
         refuse(f"science.ndimage.{name}", "percentile", f"{percentile}", "0 … 100", "Clip it.")
     count = int(np.count_nonzero(_window(name, input, size, footprint, axes)[0]))
@@ -164,8 +166,7 @@ def _ranked(
     axes: Any,
 ) -> Any:
     kept, axes, image = _window(name, input, size, footprint, axes)
-    windows = _samples(name, image, kept, axes, mode, cval, origin)
-    count = len(windows)
+    count = int(np.count_nonzero(kept))
     if not -count <= rank < count:
         refuse(
             f"science.ndimage.{name}",
@@ -174,14 +175,17 @@ def _ranked(
             f"{-count} … {count - 1}",
             "Count from 0.",
         )
-    found = jnp.sort(jnp.stack(windows), axis=0)[rank]
+    padded, offsets = _surrounded(name, image, kept, axes, mode, cval, origin)
+    found = image
+    if image.aval.size:
+        found = selected(padded, offsets=offsets, shape=image.aval.shape, rank=rank % count)
     return with_dtype(name, found, output, image)
 
 
-def _samples(
+def _surrounded(
     name: str, image: Any, kept: Any, axes: Any, mode: Any, cval: Any, origin: Any
-) -> list[Any]:
-    """For each sample of a window that counts, the image of these samples."""
+) -> tuple[Any, Offsets]:
+    """The image with what windows see around it, and where the first window has its samples."""
     if image.aval.dtype.kind == "c":
         refuse(f"science.ndimage.{name}", "input", f"{image.aval}", "real numbers", "Take a part.")
     ndim = image.aval.ndim
@@ -190,12 +194,19 @@ def _samples(
     given = for_each(name, "mode", mode, len(axes))
     for axis, n, o, m in zip(axes, kept.shape, origins, given, strict=True):
         widths[axis], sizes[axis], modes[axis] = reach(name, n, o), n, m
-    order = np.argsort(axes)
-    footprint = kept.transpose(order).reshape(sizes)
+    footprint = kept.transpose(np.argsort(axes)).reshape(sizes)
+    padded = extended(name, image, widths, modes, cval) if image.aval.size else image
+    return padded, window_offsets(footprint)
+
+
+def _samples(
+    name: str, image: Any, kept: Any, axes: Any, mode: Any, cval: Any, origin: Any
+) -> list[Any]:
+    """For each sample of a window that counts, the image of these samples."""
+    padded, offsets = _surrounded(name, image, kept, axes, mode, cval, origin)
     if not image.aval.size:
-        return [image] * int(np.count_nonzero(footprint))
-    padded = extended(name, image, widths, modes, cval)
-    return list(shifted(padded, window_offsets(footprint), image.aval.shape))
+        return [image] * len(offsets)
+    return list(shifted(padded, offsets, image.aval.shape))
 
 
 def _extreme(

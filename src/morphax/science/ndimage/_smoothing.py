@@ -13,7 +13,7 @@ from ...core import Tracer
 from ...lax.elementwise.convert import convert
 from ...lax.ground.axes import canonical_axis, integer
 from ...numpy.operands import concrete_values
-from ..arguments import refuse
+from ..arguments import known_number, refuse
 from ._correlation import correlated
 from ._windows import along_axes, chosen_axes, floating, for_each, image_of, with_dtype
 
@@ -86,6 +86,7 @@ def gaussian_filter(
                [0.107, 0.893]], dtype=float32)
     """
     name = "gaussian_filter"
+    where = f"science.ndimage.{name}"
     image = image_of(name, input)
     axes = chosen_axes(name, axes, image.aval.ndim)
     given = {"sigma": sigma, "order": order, "mode": mode, "radius": radius}
@@ -93,7 +94,7 @@ def gaussian_filter(
 
     def one(x: Any, axis: int, number: int) -> Any:
         width, degree, how, extent = [values[number] for values in options]
-        if not isinstance(width, Tracer) and float(width) <= 1e-15:
+        if not isinstance(width, Tracer) and known_number(where, "sigma", width) <= 1e-15:
             return x
         return _gaussian(name, x, width, axis, degree, how, cval, truncate, extent)
 

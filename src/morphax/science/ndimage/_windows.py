@@ -18,6 +18,9 @@ from ...lax.ground.axes import canonical_axes, integer
 from ...numpy.operands import inexact_type
 from ..arguments import array, check_choice, refuse, refuse_shape
 
+# Places from the first sample of a window on.
+Offsets = tuple[tuple[int, ...], ...]
+
 _PACKAGE = "science.ndimage"
 # The modes of SciPy, and how `jnp.pad` calls them.
 _PADDING = {
@@ -129,16 +132,16 @@ def extended(
     return x
 
 
-def shifted(padded: Any, offsets: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Iterator[Any]:
-    """The samples at given offsets (m, axes) from each sample: m images."""
-    for offset in offsets.tolist():
+def shifted(padded: Any, offsets: Offsets, shape: tuple[int, ...]) -> Iterator[Any]:
+    """The samples at given offsets from each sample: an image for each offset."""
+    for offset in offsets:
         stops = [i + n for i, n in zip(offset, shape, strict=True)]
         yield lax.slice(padded, offset, stops)
 
 
-def window_offsets(footprint: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The offsets (m, axes) of what belongs to a window."""
-    return np.argwhere(footprint)
+def window_offsets(footprint: np.ndarray[Any, Any]) -> Offsets:
+    """The offsets of what belongs to a window, in the order of its samples."""
+    return tuple(map(tuple, np.argwhere(footprint).tolist()))
 
 
 def along_axes(

@@ -1,23 +1,25 @@
 """Peaks of signals: samples, or the middles of plateaus, that are higher than both neighbours.
 
-Properties are computed for all samples at once and then read at the peaks, so that shapes do not
-depend on numbers.  How far it is downhill from a sample is found by blocks of 2ˡ samples whose
-largest and smallest one are known: O(n log n) for all samples together.
+Between two peaks there is a lower sample, so that of n samples at most (n − 1) / 2 are peaks: there
+is room for as many, whatever the numbers are, and properties are those of the first `number`.
+What is behind them is never read.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
 from ...control.jit.jit import jit
-from ...control.loops.loops import fori_loop
-from ..arguments import array, inexact, refuse, refuse_shape
+from ...control.loops.loops import scan
+from ..arguments import array, inexact, known_number, refuse, refuse_shape
+from ._distances import far_apart
 from ._prominences import prominences_of, widths_of
 
 _WHERE = "science.signal.find_peaks"
@@ -74,39 +76,38 @@ def find_peaks(
         (Array([1, 3], dtype=int32), Array([1., 3.], dtype=float32))
     """
     x = _signal(x)
-    decided = lax.stop_gradient(x)
-    count = x.aval.shape[0]
-    kept, left, right = _maxima(decided)
+    reach = None if distance is None else _at_least("distance", distance, 1)
+    # Two samples have no peak, and neither have those beside NaN.
+    length = x.aval.shape[0]
+    x = jnp.pad(x, (0, max(3 - length, 0)), constant_values=np.nan)
+    left, right, number = _maxima(lax.stop_gradient(x))
+    peaks = (left + right) >> 1
+    tops = x[peaks]
+    kept = lax.broadcasted_iota(np.int32, peaks.aval.shape, 0) < number
     found: dict[str, Any] = {}
+    holds = _Conditions(peaks, length)
     if plateau_size is not None:
         sizes = right - left + 1
-        kept = kept & _holds("plateau_size", plateau_size, sizes, sizes)
+        kept = kept & holds("plateau_size", plateau_size, sizes, sizes)
         found |= {"plateau_sizes": sizes, "left_edges": left, "right_edges": right}
     if height is not None:
-        kept = kept & _holds("height", height, decided, decided)
-        found["peak_heights"] = x
+        kept = kept & holds("height", height, tops, tops)
+        found["peak_heights"] = tops
     if threshold is not None:
-        before = x - jnp.concatenate([x[:1], x[:-1]])
-        behind = x - jnp.concatenate([x[1:], x[-1:]])
-        kept = kept & _holds(
-            "threshold", threshold, lax.min(before, behind), lax.max(before, behind)
-        )
-        found |= {"left_thresholds": before, "right_thresholds": behind}
-    if distance is not None:
-        kept = _far_apart(decided, kept, _at_least("distance", distance, 1), count)
+        steps = tops - x[peaks - 1], tops - x[peaks + 1]
+        kept = kept & holds("threshold", threshold, lax.min(*steps), lax.max(*steps))
+        found |= dict(zip(("left_thresholds", "right_thresholds"), steps, strict=True))
+    if reach is not None:
+        kept = far_apart(lax.stop_gradient(tops), peaks, kept, reach)
     if prominence is not None or width is not None:
-        window = None if wlen is None else _at_least("wlen", wlen, 2)
-        heights, bases = prominences_of(x, window)
-        found |= {"prominences": heights, "left_bases": bases[0], "right_bases": bases[1]}
-        if prominence is not None:
-            kept = kept & _holds("prominence", prominence, heights, heights)
-        if width is not None:
-            if not rel_height >= 0:
-                refuse(_WHERE, "rel_height", f"{rel_height}", "a number ≥ 0", "0.5 is usual.")
-            measured = widths_of(x, heights, bases, rel_height)
-            kept = kept & _holds("width", width, measured["widths"], measured["widths"])
-            found |= measured
-    return _gathered(kept, found, size)
+        share = None if width is None else known_number(_WHERE, "rel_height", rel_height)
+        measured = _measured(x, peaks, number, wlen, share)
+        heights, widths = measured["prominences"], measured.get("widths")
+        kept = kept & holds("prominence", prominence, heights, heights)
+        kept = kept & holds("width", width, widths, widths)
+        found |= measured
+    every = number if not found and reach is None else None
+    return _gathered(peaks, kept, every, found, size)
 
 
 def _signal(x: Any) -> Any:
@@ -119,81 +120,102 @@ def _signal(x: Any) -> Any:
 
 
 def _at_least(argument: str, value: float, least: int) -> int:
-    whole = math.ceil(value)
-    if not whole >= least:
+    number = known_number(_WHERE, argument, value)
+    if not number > least - 1:
         refuse(_WHERE, argument, f"{value}", f"a number ≥ {least}", "Leave it out.")
-    return whole
+    return math.ceil(min(number, 2**30))
 
 
-def _maxima(x: Any) -> tuple[Any, Any, Any]:
-    """The middles of plateaus higher than what is beside them, and every plateau's two ends."""
-    count = x.aval.shape[0]
-    place = jnp.arange(count)
-    if count < 3:
-        return jnp.zeros((count,), bool), place, place
-    differs = x[1:] != x[:-1]
-    edge = jnp.ones((1,), bool)
-    starts, ends = jnp.concatenate([edge, differs]), jnp.concatenate([differs, edge])
-    left = lax.cummax(jnp.where(starts, place, 0))
-    right = lax.cummin(jnp.where(ends, place, count - 1), reverse=True)
-    before, behind = x[jnp.maximum(left - 1, 0)], x[jnp.minimum(right + 1, count - 1)]
-    is_higher = (left > 0) & (right < count - 1) & (before < x) & (behind < x)
-    return is_higher & (place == (left + right) // 2), left, right
-
-
-def _holds(argument: str, condition: Any, low: Any, high: Any) -> Any:
-    """Where the smaller value is not below the least, and the larger one not above the largest."""
-    is_pair = isinstance(condition, (tuple, list)) or np.shape(condition) == (2,)
-    least, most = condition if is_pair and len(condition) == 2 else (condition, None)
-    holds: Any = True
-    if least is not None:
-        holds = low >= _limit(argument, least, low)
-    if most is not None:
-        holds = holds & (high <= _limit(argument, most, high))
-    return holds
-
-
-def _limit(argument: str, limit: Any, values: Any) -> Any:
-    limit = array(_WHERE, limit)
-    if limit.aval.shape not in ((), values.aval.shape):
-        refuse_shape(
-            _WHERE,
-            argument,
-            f"a condition {limit.aval} for a signal of {values.aval.shape[0]} samples",
-            "a number, or one for each sample",
-            "Pass a pair for the least and the largest value.",
-        )
-    return limit
+def _measured(
+    x: Any, peaks: Any, number: Any, wlen: float | None, rel_height: float | None
+) -> dict[str, Any]:
+    """Prominences and, at a share of them, widths."""
+    window = None if wlen is None else _at_least("wlen", wlen, 2)
+    heights, (left, right) = prominences_of(x, peaks, number, window)
+    measured = {"prominences": heights, "left_bases": left, "right_bases": right}
+    if rel_height is None:
+        return measured
+    if not rel_height >= 0:
+        refuse(_WHERE, "rel_height", f"{rel_height}", "a number ≥ 0", "0.5 is usual.")
+    return measured | widths_of(x, peaks, number, heights, (left, right), rel_height)
 
 
 # A loop, which eager calls would compile each time.
-@partial(jit, static_argnames=("distance", "count"), inline=True)
-def _far_apart(x: Any, kept: Any, distance: int, count: int) -> Any:
-    """The peaks that are left when each, from the highest on, removes those that are too near."""
-    reach = min(distance, count) - 1
-    if reach <= 0:
-        return kept
-    candidates = jnp.sum(kept)
-    # In ascending order: what is no peak comes first, and of equal peaks the earlier one.
-    order = jnp.lexsort((jnp.where(kept, x, -jnp.inf), kept))
-    alone = jnp.asarray(np.arange(2 * reach + 1) == reach)
+@partial(jit, inline=True)
+def _maxima(x: Any) -> tuple[Any, Any, Any]:
+    """The two ends of each plateau that is higher than what is beside it, and how many there are.
 
-    def remove(i: Any, left: Any) -> Any:
-        peak = order[count - 1 - i]
-        window = lax.dynamic_slice_in_dim(left, peak, 2 * reach + 1)
-        thinned = jnp.where(window[reach], alone, window)
-        return lax.dynamic_update_slice_in_dim(left, thinned, peak, 0)
+    There is room for as many as there may be; what is behind is 1, a sample with two neighbours.
+    """
+    count = x.aval.shape[0]
+    room = (count - 1) // 2
 
-    return fori_loop(0, candidates, remove, jnp.pad(kept, reach))[reach : reach + count]
+    def step(state: Any, samples: Any) -> tuple[Any, None]:
+        number, start, rises, left, right = state
+        i, before, here, behind = samples
+        begins = here != before
+        start, rises = jnp.where(begins, i, start), jnp.where(begins, before < here, rises)
+        # Written over by the next one if this is none.
+        left, right = left.at[number].set(start), right.at[number].set(i)
+        return (number + (rises & (behind < here)), start, rises, left, right), None
+
+    places = lax.broadcasted_iota(np.int32, (count - 2,), 0) + 1
+    ends = jnp.ones((room + 1,), np.int32)
+    state = np.int32(0), np.int32(0), np.bool_(False), ends, ends
+    number, _, _, left, right = scan(step, state, (places, x[:-2], x[1:-1], x[2:]))[0]
+    is_one = lax.broadcasted_iota(np.int32, (room,), 0) < number
+    return jnp.where(is_one, left[:-1], 1), jnp.where(is_one, right[:-1], 1), number
 
 
-def _gathered(kept: Any, found: dict[str, Any], size: int | None) -> tuple[Any, dict[str, Any]]:
-    """The places that are kept, and the properties there."""
-    (peaks,) = jnp.nonzero(kept, size=size, fill_value=-1)
-    is_peak = peaks >= 0
-    at_peaks = {}
-    for name, values in found.items():
-        none = -1 if values.aval.dtype.kind == "i" else jnp.nan
-        read = values[jnp.maximum(peaks, 0)] if values.aval.size else values[:0]
-        at_peaks[name] = jnp.where(is_peak, read, none) if read.aval.size else read
-    return peaks, at_peaks
+@final
+@dataclass(frozen=True, slots=True)
+class _Conditions:
+    """Conditions on peaks at some places of a signal."""
+
+    peaks: Any
+    length: int
+
+    def __call__(self, argument: str, condition: Any, low: Any, high: Any) -> Any:
+        """Where the smaller value is not below the least, and the larger not above the largest."""
+        is_pair = isinstance(condition, (tuple, list)) or np.shape(condition) == (2,)
+        least, most = condition if is_pair and len(condition) == 2 else (condition, None)
+        holds: Any = True
+        if least is not None:
+            holds = low >= self.limit(argument, least)
+        if most is not None:
+            holds = holds & (high <= self.limit(argument, most))
+        return holds
+
+    def limit(self, argument: str, limit: Any) -> Any:
+        """A number, or one for each peak."""
+        limit = array(_WHERE, limit)
+        if limit.aval.shape not in ((), (self.length,)):
+            refuse_shape(
+                _WHERE,
+                argument,
+                f"a condition {limit.aval} for a signal of {self.length} samples",
+                "a number, or one for each sample",
+                "Pass a pair for the least and the largest value.",
+            )
+        if not limit.aval.ndim:
+            return limit
+        return limit[self.peaks] if self.length > 1 else np.nan
+
+
+def _gathered(
+    peaks: Any, kept: Any, number: Any, found: dict[str, Any], size: int | None
+) -> tuple[Any, dict[str, Any]]:
+    """The peaks that are kept, or the first `number`, and their properties."""
+    if number is None or size is None:
+        (places,) = jnp.nonzero(kept, size=size, fill_value=-1)
+    else:
+        places = lax.broadcasted_iota(np.int32, (size,), 0)
+        places = jnp.where(places < number, places, -1)
+    is_peak = places >= 0
+
+    def read(values: Any) -> Any:
+        is_count = values.aval.dtype.kind == "i"
+        values = values.astype(int) if is_count else values
+        return jnp.where(is_peak, values[jnp.maximum(places, 0)], -1 if is_count else np.nan)
+
+    return read(peaks), {name: read(values) for name, values in found.items()}

@@ -1,94 +1,113 @@
-"""How far it is down from samples before it goes up higher, and how wide the rise is there."""
+"""How far it is down from peaks before it goes up higher, and how wide the rise is there.
+
+Peaks are taken from left to right, and from each one the signal is walked along to the left.  What
+an earlier peak has walked along that is not higher need not be walked along again: how far it came
+and the least sample on its way are known, as on the stack of an algorithm for the nearest larger
+value.  So all walks together are O(n).  To the right the signal is mirrored.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
+
+import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.jit.jit import jit
+from ...control.loops.loops import fori_loop, while_loop
 
 
-class _Blocks(NamedTuple):
-    """For blocks of 2ˡ samples, by l and by first sample: the largest, the least and its place."""
+def prominences_of(
+    x: Any, peaks: Any, number: Any, window: int | None
+) -> tuple[Any, tuple[Any, Any]]:
+    """The prominences of peaks, and their bases on the left and on the right.
 
-    largest: list[Any]
-    least: list[Any]
-    place: list[Any]
-
-
-def _blocks(x: Any) -> _Blocks:
-    """All blocks; NaN is higher than every number, so that nothing goes past it."""
-    count = x.aval.shape[0]
-    x = jnp.where(jnp.isnan(x), jnp.inf, x)
-    blocks = _Blocks([x], [x], [jnp.arange(count)])
-    width = 1
-    while 2 * width <= count:
-        largest, least, place = [v[-1] for v in blocks]
-        blocks.largest.append(lax.max(largest[:-width], largest[width:]))
-        # Of equal samples the later one, which is nearer to a peak behind them.
-        later = least[width:] <= least[:-width]
-        blocks.least.append(jnp.where(later, least[width:], least[:-width]))
-        blocks.place.append(jnp.where(later, place[width:], place[:-width]))
-        width *= 2
-    return blocks
-
-
-def _lowest_before(x: Any, blocks: _Blocks, limit: Any) -> Any:
-    """For each sample, where the least one before it is, not going past a higher one or `limit`."""
-    unknown = jnp.cumsum(jnp.concatenate([jnp.zeros((1,), int), jnp.isnan(x).astype(int)]))
-    position = base = jnp.arange(x.aval.shape[0])
-    for level in reversed(range(len(blocks.largest))):
-        start = position - 2**level
-        inside = jnp.maximum(start, 0)
-        passes = (start >= limit) & (blocks.largest[level][inside] <= x)
-        passes = passes & (unknown[position] == unknown[inside])
-        place = blocks.place[level][inside]
-        base = jnp.where(passes & (x[place] < x[base]), place, base)
-        position = jnp.where(passes, start, position)
-    return base
-
-
-def _first_not_above(blocks: _Blocks, height: Any, base: Any) -> Any:
-    """For each sample, going backwards from it, the first one not above a height, or the base."""
-    position = jnp.arange(height.aval.shape[0]) + 1
-    for level in reversed(range(len(blocks.least))):
-        start = position - 2**level
-        passes = (start > base) & (blocks.least[level][jnp.maximum(start, 0)] > height)
-        position = jnp.where(passes, start, position)
-    return position - 1
-
-
-def prominences_of(x: Any, window: int | None) -> tuple[Any, tuple[Any, Any]]:
-    """The prominence of each sample as a peak, and its bases on the left and on the right."""
-    count = x.aval.shape[0]
-    place = jnp.arange(count)
-    if not count:
-        return x, (place, place)
-    limit = jnp.zeros_like(place) if window is None else jnp.maximum(place - window // 2, 0)
+    Args:
+        x: signal (n,).
+        peaks: where the peaks are, in ascending order, int32 (m,).
+        number: how many of them there are; the bases of the others are 0.
+        window: how many samples are looked at around each peak; `None` for all.
+    """
+    last = x.aval.shape[0] - 1
     numbers = lax.stop_gradient(x)
-    left = _lowest_before(numbers, _blocks(numbers), limit)
-    mirrored = numbers[::-1]
-    right = count - 1 - _lowest_before(mirrored, _blocks(mirrored), limit)[::-1]
-    return x - lax.max(x[left], x[right]), (left, right)
+    left = _bases(numbers, peaks, number, window)
+    mirrored = _mirrored(last - peaks, number)
+    right = last - _mirrored(_bases(numbers[::-1], mirrored, number, window), number)
+    return x[peaks] - lax.max(x[left], x[right]), (left, right)
 
 
-def widths_of(x: Any, prominences: Any, bases: tuple[Any, Any], share: float) -> dict[str, Any]:
-    """The width of each sample as a peak, the height where it is taken, and where it crosses it."""
+def _mirrored(v: Any, number: Any) -> Any:
+    """The first `number` elements in reverse order."""
+    place = lax.broadcasted_iota(np.int32, v.aval.shape, 0)
+    return v[jnp.maximum(number - 1 - place, 0)]
+
+
+# Loops, which eager calls would compile each time; so below.
+@partial(jit, static_argnames="window", inline=True)
+def _bases(x: Any, peaks: Any, number: Any, window: int | None) -> Any:
+    """Where the least sample before each peak is, not going past a higher one, or the window."""
     count = x.aval.shape[0]
-    height = x - prominences * share
+
+    def walk(k: Any, state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        bases, following, lowest = state
+        peak = peaks[k]
+        height = x[peak]
+        limit = np.int32(0) if window is None else jnp.maximum(peak - np.int32(window // 2), 0)
+
+        def goes_on(at: tuple[Any, Any, Any]) -> Any:
+            place, _, _ = at
+            # A NaN is passed by nothing.
+            return (place >= limit) & (x[jnp.maximum(place, 0)] <= height)
+
+        def step(at: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+            place, base, least = at
+            lower = lowest[place]
+            value = x[lower]
+            is_lower = value < least
+            base, least = jnp.where(is_lower, lower, base), jnp.where(is_lower, value, least)
+            return following[place], base, least
+
+        place, base, _ = while_loop(goes_on, step, (peak, peak, height))
+        bases = bases.at[k].set(base)
+        if window is None:
+            following, lowest = following.at[peak].set(place), lowest.at[peak].set(base)
+        return bases, following, lowest
+
+    places = lax.broadcasted_iota(np.int32, (count,), 0)
+    start = jnp.zeros_like(peaks), places - 1, places
+    return fori_loop(0, number, walk, start)[0]
+
+
+def widths_of(
+    x: Any, peaks: Any, number: Any, prominences: Any, bases: tuple[Any, Any], share: float
+) -> dict[str, Any]:
+    """The widths of peaks, the heights where they are taken, and where these are crossed."""
+    last = x.aval.shape[0] - 1
+    height = x[peaks] - prominences * share
+    left = _crossing(x, peaks, number, height, bases[0])
+    right = last - _crossing(x[::-1], last - peaks, number, height, last - bases[1])
     names = ("widths", "width_heights", "left_ips", "right_ips")
-    if not count:
-        return dict.fromkeys(names, x)
-    left = _crossing(x, height, bases[0])
-    right = count - 1 - _crossing(x[::-1], height[::-1], count - 1 - bases[1][::-1])[::-1]
     return dict(zip(names, (right - left, height, left, right), strict=True))
 
 
-def _crossing(x: Any, height: Any, base: Any) -> Any:
-    """Where before each sample the signal, straight between samples, has a height."""
-    numbers = lax.stop_gradient(x)
-    place = _first_not_above(_blocks(numbers), lax.stop_gradient(height), base)
+def _crossing(x: Any, peaks: Any, number: Any, height: Any, bases: Any) -> Any:
+    """Where before each peak the signal, straight between samples, has a height."""
+    place = _first_not_above(*lax.stop_gradient((x, peaks, number, height, bases)))
     low, high = x[place], x[jnp.minimum(place + 1, x.aval.shape[0] - 1)]
     is_below = low < height
     rise = jnp.where(is_below, high - low, 1)
     return place + jnp.where(is_below, (height - low) / rise, 0)
+
+
+@partial(jit, inline=True)
+def _first_not_above(x: Any, peaks: Any, number: Any, height: Any, bases: Any) -> Any:
+    """For each peak, going backwards from it, the first sample not above a height, or the base."""
+
+    def walk(k: Any, found: Any) -> Any:
+        level, base = height[k], bases[k]
+        place = while_loop(lambda i: (i > base) & (x[i] > level), lambda i: i - 1, peaks[k])
+        return found.at[k].set(place)
+
+    return fori_loop(0, number, walk, jnp.zeros_like(peaks))

@@ -23,6 +23,7 @@ from ... import dtypes, lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
 from ...control.jit.jit import jit
+from ...numpy.order_keys import from_order_keys, order_keys
 from ...transforms.derivatives import jvp
 
 # No eigenvalue is as large as this once elements are below 2.
@@ -62,19 +63,19 @@ def _eigenvalues(d: Any, e: Any, places: tuple[int, int]) -> Any:
     squares = jnp.concatenate([jnp.zeros_like(d[..., :1]), e * e], -1)
     wanted = np.arange(*places, dtype=np.int32)
     shape = (*d.aval.shape[:-1], wanted.size)
-    keys = _keys(jnp.asarray([-_BEYOND, _BEYOND], d.aval.dtype))
+    keys = order_keys(jnp.asarray([-_BEYOND, _BEYOND], d.aval.dtype))
     bounds = [jnp.broadcast_to(keys[i], shape) for i in (0, 1)]
 
     def halve(_: Any, bounds: tuple[Any, Any]) -> tuple[Any, Any]:
         low, high = bounds
         # Their mean, whose double has a bit too much.
         middle = (low & high) + ((low ^ high) >> 1)
-        is_high = _count(d, squares, _of_keys(middle, d.aval.dtype)) > wanted
+        is_high = _count(d, squares, from_order_keys(middle, d.aval.dtype)) > wanted
         return jnp.where(is_high, low, middle), jnp.where(is_high, middle, high)
 
     bits = 8 * d.aval.dtype.itemsize
     _, found = lax.fori_loop(0, bits, halve, tuple(bounds))
-    values = _of_keys(found, d.aval.dtype)
+    values = from_order_keys(found, d.aval.dtype)
     # Smaller ones are not told apart.
     values = jnp.where(jnp.abs(values) <= _least(d.aval.dtype), 0, values) * scale
     return jnp.where(jnp.isfinite(largest), values, np.nan)
@@ -109,27 +110,7 @@ def _least(dtype: Any) -> float:
 def _power_of_two(x: Any) -> Any:
     """The largest power of 2 that is at most x ≥ 0, if there is one; else 1."""
     kind = dtypes.finfo(x.aval.dtype)
-    integer = _integer(x.aval.dtype)
+    integer = np.dtype(f"int{8 * x.aval.dtype.itemsize}")
     mask = integer.type(((1 << kind.nexp) - 1) << kind.nmant)
     power = lax.bitcast_convert_type(lax.bitcast_convert_type(x, integer) & mask, x.aval.dtype)
     return jnp.where((power > 0) & jnp.isfinite(power), power, 1)
-
-
-def _keys(x: Any) -> Any:
-    """Integers in the order of floating-point numbers, none left out."""
-    integer = _integer(x.aval.dtype)
-    return _turned(lax.bitcast_convert_type(x, integer))
-
-
-def _of_keys(keys: Any, dtype: Any) -> Any:
-    return lax.bitcast_convert_type(_turned(keys), dtype)
-
-
-def _turned(bits: Any) -> Any:
-    """Negative integers in reverse order, as those of sign and magnitude are."""
-    integer = bits.aval.dtype
-    return bits ^ ((bits >> (8 * integer.itemsize - 1)) & np.iinfo(integer).max)
-
-
-def _integer(dtype: Any) -> Any:
-    return np.dtype(f"int{8 * dtype.itemsize}")

@@ -8,7 +8,6 @@ What is behind them is never read.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
@@ -18,6 +17,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...control.jit.jit import jit
 from ...control.loops.loops import scan
+from ...util.records import dataclass
 from ..arguments import array, inexact, known_number, refuse, refuse_shape
 from ._distances import far_apart
 from ._prominences import prominences_of, widths_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
-from morphax.core.hidden_frames import NOTE
+from morphax.core.hidden_frames import DEPTH, NOTE
 
 X = np.arange(3.0, dtype=np.float32)
 
@@ -110,3 +111,38 @@ def test_operators_raise_at_the_line_of_the_user() -> None:
         with pytest.raises(ValueError, match=r"jnp\.add") as called:
             jnp.add(jnp.ones(3), jnp.ones(4))
     assert _frames(caught.value) == _frames(called.value) == [__file__]
+
+
+def within_another(levels: int) -> Callable[[Any], Any]:
+    f: Callable[[Any], Any] = jnp.sin
+    for _ in range(levels):
+        f = _one_more(f)
+    return f
+
+
+def _one_more(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return jax.jit(lambda x: lax.cond(x > -1, f, jnp.cos, x) + 0.5)
+
+
+@pytest.mark.parametrize("mode", ["auto", "off"])
+def test_too_deep_is_explained_once(mode: str) -> None:
+    with filtering(mode), pytest.raises(RecursionError) as caught:
+        within_another(sys.getrecursionlimit() // 4)(1.0)
+    (note,) = [n for n in caught.value.__notes__ if n.startswith(DEPTH)]
+    assert f"limit of {sys.getrecursionlimit()}" in note
+    assert "Call sys.setrecursionlimit" in note
+
+
+def test_deep_programs_need_no_more_than_a_higher_limit(deep: None) -> None:
+    f = within_another(40)
+    assert float(f(1.0)) == pytest.approx(np.sin(1.0) + 20.0, rel=1e-5)
+    assert float(jax.grad(f)(1.0)) == pytest.approx(np.cos(1.0), rel=1e-5)
+    assert jax.vmap(f)(jnp.ones(2)).shape == (2,)
+
+
+@pytest.fixture
+def deep() -> Iterator[None]:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10 * limit)
+    yield
+    sys.setrecursionlimit(limit)

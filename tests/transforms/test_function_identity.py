@@ -629,6 +629,18 @@ def test_tracers_in_the_closure_are_operands() -> None:
     np.testing.assert_allclose(results, [2 * 36.0 * v for v in range(4)])
 
 
+def times(n: Any) -> Function:
+    return lambda v: v * n
+
+
+def once_around(f: Function) -> Function:
+    return lambda x: lax.scan(lambda c, _: (f(c), None), x, None, length=1)[0]
+
+
+def in_a_branch(f: Function) -> Function:
+    return lambda x: lax.cond(x < 0, f, f, x)
+
+
 def test_two_tracers_and_one_twice_differ() -> None:
     def f(a: Any, b: Any) -> Any:
         step = (lambda p, q: lambda c, x: (c + p * x, q))(a, b)
@@ -639,6 +651,15 @@ def test_two_tracers_and_one_twice_differ() -> None:
 
     out = jax.jit(both)(1.0, 2.0)
     assert [(float(c), float(ys[0])) for c, ys in out] == [(2, 1), (2, 2), (4, 1), (4, 2)]
+
+
+@pytest.mark.parametrize("within", [jax.jit, once_around, in_a_branch])
+def test_numbers_of_the_program_around_are_not_forgotten(within: Callable[[Function], Any]) -> None:
+    def f(x: Any) -> Any:
+        numbers = [jnp.asarray(v) for v in (2.0, 3.0, 0.0, -0.0)]
+        return [within(times(n))(x) for n in (*numbers, x)]
+
+    assert [str(v) for v in jax.jit(f)(-1.5)] == ["-3.0", "-4.5", "-0.0", "0.0", "2.25"]
 
 
 def test_numbers_behind_tracers_are_not_forgotten() -> None:
@@ -688,8 +709,11 @@ def test_threads_share_programs() -> None:
 
 
 def test_compilation_is_shared_by_lambdas(caplog: pytest.LogCaptureFixture) -> None:
-    # The first compilation imports modules that register virtual subclasses.
-    jax.jit(jnp.sin)(jnp.ones(3))
+    # The first compilation, and the first report of one, import modules that register virtual
+    # subclasses.
+    with jax.log_compiles(True):
+        jax.jit(jnp.sin)(jnp.ones(3))
+    caplog.clear()
     with jax.log_compiles(True):
         for _ in range(3):
             jax.jit(lambda x: jnp.tanh(x) * 1.25)(jnp.ones(3))

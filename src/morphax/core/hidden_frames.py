@@ -4,17 +4,21 @@ A user's function is called from deep inside: between `scan` and the body that r
 frames that say nothing about the mistake.  What calls functions of the user is decorated with
 `frames_hidden`; an exception that passes leaves our frames behind, and says so in a note.
 ``jax_traceback_filtering`` chooses how; ``"off"`` shows all there is.
+
+Functions nested in each other may go deeper than Python lets calls go: the error says what to do.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from ..config import current as current_config
 from ..util.frames import is_users
+from ..util.messages import message
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,6 +26,8 @@ NOTE: Final = (
     "--------------------\n"
     "Frames of morphax are left out of this traceback; jax_traceback_filtering='off' shows them."
 )
+
+DEPTH: Final = "functions within functions"
 
 
 def frames_hidden(function: F) -> F:
@@ -47,6 +53,8 @@ def hide_frames(error: BaseException) -> None:
 
     A bare ``raise`` afterwards adds none: it goes on with the traceback that the exception has.
     """
+    if isinstance(error, RecursionError):
+        _explain_depth(error)
     mode = current_config().traceback_filtering
     if mode == "off":
         return
@@ -60,6 +68,25 @@ def hide_frames(error: BaseException) -> None:
     error.__traceback__ = _linked(users)
     if mode != "quiet_remove_frames" and NOTE not in getattr(error, "__notes__", ()):
         error.add_note(NOTE)
+
+
+def _explain_depth(error: RecursionError) -> None:
+    """Say once what the limit is and how to move it, where the stack has room to say so."""
+    if any([note.startswith(DEPTH) for note in getattr(error, "__notes__", ())]):
+        return
+    limit = sys.getrecursionlimit()
+    try:
+        note = message(
+            DEPTH,
+            given=f"calls deeper than Python's limit of {limit}, of which each jit, scan, cond, … "
+            "within another takes 10 to 15",
+            expected="about 60 of them in each other, or a higher limit",
+            fix=f"Call sys.setrecursionlimit({10 * limit}) first if they are meant to be so deep; "
+            "if not, look for a function that calls itself without end.",
+        )
+    except RecursionError:
+        return  # further out there is room
+    error.add_note(note)
 
 
 def _mark_frames(error: BaseException) -> None:

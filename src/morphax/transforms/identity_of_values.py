@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Primitive, Tracer
+from ..core import Literal, Primitive, StagingTracer, Tracer
 from ..lax.reference.references import Ref
 from ..tree import PyTreeDef, nodes_of_users
+from ..util.parameter_keys import key_of
 from .identity_walk import BY_VALUE, Unknown, Visitor, Walk
 from .object_state import NoState, state_of
 from .pure_functions import is_pure
@@ -89,9 +90,17 @@ def visit_dtype(walk: Walk, value: np.dtype[Any]) -> None:
 
 
 def visit_tracer(walk: Walk, value: Tracer) -> None:
-    """A tracer: by what it stands for, and by its place."""
+    """A tracer: by what it stands for, and by its place.
+
+    A number of the program around is no operand of the program within, which repeats it.
+    """
     walk.parts += (type(value), value.aval)
     walk.tracers.append(value)
+    if type(value) is StagingTracer and type(value.atom) is Literal:
+        number = key_of(value.atom.val)
+        if number is None:
+            raise Unknown(f"the literal {value.atom!r}")
+        walk.parts.append(number)
 
 
 def visit_reference(walk: Walk, value: Ref) -> None:

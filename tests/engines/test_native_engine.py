@@ -368,7 +368,9 @@ def test_larger_arrays_where_there_are_few_processors(monkeypatch: pytest.Monkey
         return lax.fori_loop(0, 3, lambda i, a: a * 0.5, a)
 
     assert chosen(twice, 1 << 17, 2) == "engine native"
-    assert chosen(jax.nn.softmax, 1 << 17, 2) == "engine xla"
+    assert chosen(jnp.arctan, 1 << 17, 2) == "engine native"
+    assert chosen(jnp.tanh, 1 << 17, 2) == "engine xla"
+    assert chosen(lambda a: a, 1 << 17, 2) == "engine xla"
     assert chosen(twice, 1 << 17, 5) == "engine xla"
     assert chosen(twice, (1 << 17) + 1, 2) == "engine xla"
     assert chosen(loop, 1 << 14, 2) == "engine native"

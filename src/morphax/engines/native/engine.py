@@ -119,6 +119,8 @@ def _doubt(jaxpr: Jaxpr) -> str:
     """Why a program is not even translated to be judged; empty if it is."""
     if fault := fault_of_compiler():
         return fault
+    if not jaxpr.eqns and _largest_size(jaxpr) > _MOST_ELEMENTS:
+        return "XLA hands on what it is given"
     programs, count, gains = [(jaxpr, False)], 0, False
     sizes = {False: 0, True: 0}  # the largest outside of loops, and in them
     while programs:

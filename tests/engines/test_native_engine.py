@@ -228,7 +228,7 @@ def nested_loops(a: Any, depth: int = 4) -> Any:
 AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
     "small steps": (kalman_like, (jnp.eye(4), jnp.ones(100)), "native", "are expected"),
     "few numbers": (lambda a: jnp.sin(a) @ a, (x,), "native", "are expected"),
-    "large arrays": (lambda a: a + 1, (jnp.ones(100_000),), "xla", "100000 elements"),
+    "large arrays": (lambda a: a + 1, (jnp.ones(10_000_000),), "xla", "10000000 elements"),
     "few features": (images, (jnp.ones((8, 16, 16, 1)), jnp.ones((3, 3, 1, 16))), "native", ""),
     "strides": (strided, (jnp.ones((8, 16, 16, 1)), jnp.ones((3, 3, 1, 16))), "xla", "conv"),
     "many taps": (images, (jnp.ones((8, 16, 16, 1)), jnp.ones((5, 5, 1, 8))), "xla", "conv"),
@@ -264,6 +264,8 @@ AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
         "native",
         "are expected",
     ),
+    "a transform": (jnp.fft.fft2, (jnp.zeros((45, 45)),), "native", "are expected"),
+    "a longer transform": (jnp.fft.fft2, (jnp.ones((60, 60)),), "xla", "fft has the size 3600"),
     "a product": (lambda a: a @ a, (jnp.ones((65, 65)),), "xla", "large product"),
     "long": (
         lambda a: lax.fori_loop(0, 2000, lambda _, y: jnp.arctan2(y, a), a),
@@ -371,8 +373,9 @@ def test_larger_arrays_where_there_are_few_processors(monkeypatch: pytest.Monkey
     assert chosen(jnp.arctan, 1 << 17, 2) == "engine native"
     assert chosen(jnp.tanh, 1 << 17, 2) == "engine xla"
     assert chosen(lambda a: a, 1 << 17, 2) == "engine xla"
-    assert chosen(twice, 1 << 17, 5) == "engine xla"
-    assert chosen(twice, (1 << 17) + 1, 2) == "engine xla"
+    assert chosen(twice, 1 << 20, 2) == "engine native"
+    assert chosen(twice, 1 << 20, 64) == "engine xla"
+    assert chosen(twice, (1 << 22) + 1, 2) == "engine xla"
     assert chosen(loop, 1 << 14, 2) == "engine native"
     assert chosen(loop, (1 << 14) + 1, 2) == "engine xla"
     assert chosen(lax.bessel_i0e, 1 << 17, 2) == "engine xla"

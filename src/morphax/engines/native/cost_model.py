@@ -71,9 +71,9 @@ _SHARED_BY_XLA: Final = 1 << 14
 # Bytes: larger arrays do not stay in the first caches, and XLA has memory for them from the system.
 _LARGE: Final = 1 << 17
 # Nanoseconds for each byte of these: to bring it, and that the system takes to give it, which is
-# twice that or, where it gave it before, nothing.
+# 0.2 or, where it gave it before, nothing.
 _BROUGHT: Final = 0.01
-_GIVEN: Final = 0.1
+_GIVEN: Final = 0.15
 # Of larger products the library uses several threads, which wait for each other where others run.
 _LARGEST_PRODUCT: Final = 1 << 18
 
@@ -97,9 +97,9 @@ def judged(program: LoopProgram) -> Verdict:
         return Verdict(False, "there is a large product of matrices")
     native, xla = nanoseconds(work, NATIVE), nanoseconds(work, XLA)
     if max([x.size for x in (*program.inputs, *program.outputs)], default=0) > _SHARED_BY_XLA:
-        xla = XLA[CALL] + (xla - XLA[CALL]) / _processors_of_xla()
-    of_native, of_xla = _of_memory(program, work)
-    native, xla = native + of_native, xla + of_xla
+        brought, given = _of_memory(program, work)
+        native += brought
+        xla = XLA[CALL] + (xla - XLA[CALL] + given) / _processors_of_xla() + brought
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     if native > _LONGEST and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > _LONGEST:
         return Verdict(False, f"a long run: {times}")
@@ -113,10 +113,9 @@ def _processors_of_xla() -> float:
 
 
 def _of_memory(program: LoopProgram, work: Work) -> tuple[float, float]:
-    """What memory of large arrays takes, natively and of XLA."""
+    """What it takes to bring memory of large arrays, and to get that of results."""
     read, written = [
         sum([n for x in buffers if (n := x.size * x.dtype.itemsize) > _LARGE])
         for buffers in (program.inputs, program.outputs)
     ]
-    brought = _BROUGHT * min(read + written, work.moved)
-    return brought, brought + _GIVEN * written
+    return _BROUGHT * min(read + written, work.moved), _GIVEN * written

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "incomplete_gamma_formulas.h"
+#include "incomplete_gamma_near_zero.h"
 #include "kernels.h"
 #include "parts.h"
 #include "wide_elementary.h"
@@ -42,21 +43,67 @@ class ParametersMet {
   Parameter places_[1 << kBits];
 };
 
+// Elements near zero, which are computed when there are as many as are computed together.
+class Collected {
+ public:
+  explicit Collected(void (NearZero::*function)()) : function_(function) {}
+
+  void take(float a, float x, float* out) {
+    block_.a[count_] = a, block_.x[count_] = x, places_[count_] = out;
+    if (++count_ == NearZero::kCount) compute();
+  }
+
+  void compute() {
+    if (count_ == 0) return;
+    std::fill(block_.a + count_, block_.a + NearZero::kCount, 1);
+    std::fill(block_.x + count_, block_.x + NearZero::kCount, 1);
+    (block_.*function_)();
+    for (int i = 0; i < count_; ++i) *places_[i] = static_cast<float>(block_.result[i] + 0.0);
+    count_ = 0;
+  }
+
+ private:
+  void (NearZero::*function_)();
+  NearZero block_;
+  float* places_[NearZero::kCount];
+  int count_ = 0;
+};
+
+// How elements near zero are computed together; null if a function has no such way.
+template <typename F, typename T>
+constexpr void (NearZero::* together())() {
+  if (!std::is_same_v<T, float>) return nullptr;
+  if (std::is_same_v<F, Lower>) return &NearZero::compute_lower;
+  if (std::is_same_v<F, Upper>) return &NearZero::compute_upper;
+  if (std::is_same_v<F, LogOfLower>) return &NearZero::compute_log_of_lower;
+  if (std::is_same_v<F, LogOfUpper>) return &NearZero::compute_log_of_upper;
+  return nullptr;
+}
+
 template <typename F, typename T>
 void compute_each(const T* a, const T* x, T* out, std::int64_t first, std::int64_t last) {
   // Four bits more than the result has; the rest is rounded off.
   const double precision = std::numeric_limits<T>::epsilon() / 16.;
   ParametersMet parameters;
+  constexpr auto function = together<F, T>();
+  Collected near(function);
   for (std::int64_t i = first; i < last; ++i) {
     const double of_a = a[i], of_x = x[i];
     if (!are_regular(of_a, of_x)) {
       out[i] = static_cast<T>(F::limit(of_a, of_x));
       continue;
     }
+    if constexpr (function != nullptr) {
+      if (NearZero::has(of_a, of_x)) {
+        near.take(a[i], x[i], out + i);
+        continue;
+      }
+    }
     Parameter& parameter = parameters.place_of(of_a);
     if (of_a != parameter.a) parameter.set(of_a, precision, F::kIsSloped);
     out[i] = static_cast<T>(F::of(parameter, of_x));
   }
+  near.compute();
 }
 
 // exp((a−1) log x − x + offset), where the digits of the sum are those of single precision.

@@ -23,7 +23,7 @@ import morphax.numpy as jnp
 
 # So many numbers stay in the first caches, and no engine divides their program among threads.
 _FEW: Final = 1 << 11
-_MANY: Final = 1 << 13
+_MANY: Final = 1 << 14
 _TERMS: Final = 4
 
 _FUNCTIONS: Final[dict[str, Callable[[Any], Any]]] = {

@@ -15,7 +15,7 @@ from typing import Final
 from ...util.threads import processors
 from ..engine import Verdict
 from ..loops import LoopProgram
-from ..loops.program import Product, walk
+from ..loops.program import Product, While, walk
 from .costs import work_of
 from .loop_plans import plans_kept
 from .work import Work
@@ -56,8 +56,8 @@ XLA: Final[Mapping[str, float]] = {
 MARGIN: Final = 1.5
 """So many times as fast as XLA a program must be expected to be."""
 
-_MARGIN_OF_MEASURED: Final = 1.25
-"""The same of a program of vectors alone: what takes its time is measured function by function."""
+_MARGIN_OF_VECTORS: Final = 1.25
+"""The same where large arrays are gone through by vectors, one by one: there is less to doubt."""
 
 _MOST_STATEMENTS: Final = 5000
 _LONGEST: Final = 5e6
@@ -76,6 +76,9 @@ _BROUGHT: Final = 0.01
 _GIVEN: Final = 0.15
 # Of larger products the library uses several threads, which wait for each other where others run.
 _LARGEST_PRODUCT: Final = 1 << 18
+# XLA makes as many steps of a `while` for all elements as the slowest needs, we as the slowest of
+# a vector.
+_SLOWEST: Final = 1.5
 
 
 def nanoseconds(work: Work, constants: Mapping[str, float]) -> float:
@@ -95,16 +98,21 @@ def judged(program: LoopProgram) -> Verdict:
     products = [math.prod(x.sizes) for x in walk(program.body) if type(x) is Product]
     if max(products, default=0) > _LARGEST_PRODUCT:
         return Verdict(False, "there is a large product of matrices")
+    is_of_vectors = not (work.accesses or work.steps or work.slow or work.wide_slow)
     native, xla = nanoseconds(work, NATIVE), nanoseconds(work, XLA)
+    if is_of_vectors and any([type(x) is While for x in walk(program.body)]):
+        xla *= _SLOWEST
+    margin = MARGIN
     if max([x.size for x in (*program.inputs, *program.outputs)], default=0) > _SHARED_BY_XLA:
         brought, given = _of_memory(program, work)
         native += brought
         xla = XLA[CALL] + (xla - XLA[CALL] + given) / _processors_of_xla() + brought
+        margin = _MARGIN_OF_VECTORS if is_of_vectors else MARGIN
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
-    if native > _LONGEST and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > _LONGEST:
+    is_long = not is_of_vectors and native > _LONGEST
+    if is_long and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > _LONGEST:
         return Verdict(False, f"a long run: {times}")
-    is_measured = not (work.accesses or work.steps or work.slow or work.wide_slow)
-    return Verdict(xla > (_MARGIN_OF_MEASURED if is_measured else MARGIN) * native, times)
+    return Verdict(xla > margin * native, times)
 
 
 def _processors_of_xla() -> float:

@@ -115,16 +115,34 @@ void densities(const float* x, double a, double offset, float* out, std::int64_t
   }
 }
 
+MORPHAX_VECTORIZED
+bool are_all(const float* a, float first, std::int64_t count) {
+  std::int32_t others = 0;
+  for (std::int64_t i = 0; i < count; ++i) others |= a[i] != first;
+  return others == 0;
+}
+
+// Whether all are positive and finite.
+MORPHAX_VECTORIZED
+bool are_all_regular(const float* x, std::int64_t count) {
+  std::int32_t others = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    others |= static_cast<std::int32_t>(!(x[i] > 0)) |
+              static_cast<std::int32_t>(!(x[i] <= std::numeric_limits<float>::max()));
+  }
+  return others == 0;
+}
+
 // Densities of numbers of one parameter, which is no larger than where the digits end; false if
 // they are not.
 bool are_densities_of_one(const float* a, const float* x, float* out, std::int64_t count) {
   constexpr double kMost = 100, kPrecision = std::numeric_limits<float>::epsilon() / 16.;
   const double of_a = a[0];
-  if (!(of_a > 0 && of_a <= kMost) || std::any_of(a, a + count, [a](float b) { return b != a[0]; }))
-    return false;
+  if (!(of_a > 0 && of_a <= kMost) || !are_all(a, a[0], count)) return false;
   Parameter parameter;
   parameter.set(of_a, kPrecision, false);
   densities(x, of_a, std::log(of_a) + parameter.log_of_constant(), out, count);
+  if (are_all_regular(x, count)) return true;
   for (std::int64_t i = 0; i < count; ++i) {
     if (!are_regular(of_a, x[i])) out[i] = static_cast<float>(Density::limit(of_a, x[i]));
   }

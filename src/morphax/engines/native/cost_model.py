@@ -59,6 +59,9 @@ MARGIN: Final = 1.5
 _MARGIN_OF_VECTORS: Final = 1.25
 """The same where large arrays are gone through by vectors, one by one: there is less to doubt."""
 
+_OF_SCALARS: Final = ("operations", "slow", "wide_slow", "accesses")
+_LITTLE: Final = 0.02
+
 _MOST_STATEMENTS: Final = 5000
 _LONGEST: Final = 5e6
 # Loops in loops multiply: of more there is no difference, and floats have an end.
@@ -98,8 +101,9 @@ def judged(program: LoopProgram) -> Verdict:
     products = [math.prod(x.sizes) for x in walk(program.body) if type(x) is Product]
     if max(products, default=0) > _LARGEST_PRODUCT:
         return Verdict(False, "there is a large product of matrices")
-    is_of_vectors = not (work.accesses or work.steps or work.slow or work.wide_slow)
     native, xla = nanoseconds(work, NATIVE), nanoseconds(work, XLA)
+    of_scalars = sum([NATIVE[name] * getattr(work, name) for name in _OF_SCALARS])
+    is_of_vectors = not work.steps and of_scalars < _LITTLE * native
     if is_of_vectors and any([type(x) is While for x in walk(program.body)]):
         xla *= _SLOWEST
     margin = MARGIN

@@ -378,6 +378,7 @@ def test_larger_arrays_where_there_are_few_processors(monkeypatch: pytest.Monkey
     assert chosen(lambda a: jax.scipy.special.hyp1f1(1.5, 2.5, a), 1 << 15, 2) == "engine native"
     assert chosen(twice, 1 << 20, 2) == "engine native"
     assert chosen(twice, 1 << 20, 64) == "engine xla"
+    assert chosen(lambda a: jnp.repeat(a, 2), 1 << 17, 2) == "engine xla"
     assert chosen(twice, (1 << 22) + 1, 2) == "engine xla"
     assert chosen(loop, 1 << 14, 2) == "engine native"
     assert chosen(loop, (1 << 14) + 1, 2) == "engine xla"

@@ -77,6 +77,8 @@ _LARGE: Final = 1 << 17
 # 0.2 or, where it gave it before, nothing.
 _BROUGHT: Final = 0.01
 _GIVEN: Final = 0.15
+# Single elements of larger arrays take longer than those in the first caches.
+_MOST_OF_SCALARS: Final = 1 << 17
 # Of larger products the library uses several threads, which wait for each other where others run.
 _LARGEST_PRODUCT: Final = 1 << 18
 # XLA makes as many steps of a `while` for all elements as the slowest needs, we as the slowest of
@@ -107,7 +109,10 @@ def judged(program: LoopProgram) -> Verdict:
     if is_of_vectors and any([type(x) is While for x in walk(program.body)]):
         xla *= _SLOWEST
     margin = MARGIN
-    if max([x.size for x in (*program.inputs, *program.outputs)], default=0) > _SHARED_BY_XLA:
+    largest = max([x.size for x in (*program.inputs, *program.outputs)], default=0)
+    if largest > _MOST_OF_SCALARS and not is_of_vectors:
+        return Verdict(False, f"an array of {largest} elements is gone through one by one")
+    if largest > _SHARED_BY_XLA:
         brought, given = _of_memory(program, work)
         native += brought
         xla = XLA[CALL] + (xla - XLA[CALL] + given) / _processors_of_xla() + brought

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "incomplete_gamma_formulas.h"
+#include "incomplete_gamma_near_zero.h"
 #include "incomplete_gamma_ratios.h"
 #include "kernels.h"
 #include "parts.h"
@@ -43,21 +44,67 @@ class ParametersMet {
   Parameter places_[1 << kBits];
 };
 
+// Elements near zero, which are computed when there are as many as are computed together.
+class Collected {
+ public:
+  explicit Collected(void (NearZero::*function)()) : function_(function) {}
+
+  void take(float a, float x, float* out) {
+    block_.a[count_] = a, block_.x[count_] = x, places_[count_] = out;
+    if (++count_ == NearZero::kCount) compute();
+  }
+
+  void compute() {
+    if (count_ == 0) return;
+    std::fill(block_.a + count_, block_.a + NearZero::kCount, 1);
+    std::fill(block_.x + count_, block_.x + NearZero::kCount, 1);
+    (block_.*function_)();
+    for (int i = 0; i < count_; ++i) *places_[i] = static_cast<float>(block_.result[i] + 0.0);
+    count_ = 0;
+  }
+
+ private:
+  void (NearZero::*function_)();
+  NearZero block_;
+  float* places_[NearZero::kCount];
+  int count_ = 0;
+};
+
+// How elements near zero are computed together; null if a function has no such way.
+template <typename F, typename T>
+constexpr void (NearZero::* together())() {
+  if (!std::is_same_v<T, float>) return nullptr;
+  if (std::is_same_v<F, Lower>) return &NearZero::compute_lower;
+  if (std::is_same_v<F, Upper>) return &NearZero::compute_upper;
+  if (std::is_same_v<F, LogOfLower>) return &NearZero::compute_log_of_lower;
+  if (std::is_same_v<F, LogOfUpper>) return &NearZero::compute_log_of_upper;
+  return nullptr;
+}
+
 template <typename F, typename T>
 void compute_each(const T* a, const T* x, T* out, std::int64_t first, std::int64_t last) {
   // Four bits more than the result has; the rest is rounded off.
   const double precision = std::numeric_limits<T>::epsilon() / 16.;
   ParametersMet parameters;
+  constexpr auto function = together<F, T>();
+  Collected near(function);
   for (std::int64_t i = first; i < last; ++i) {
     const double of_a = a[i], of_x = x[i];
     if (!are_regular(of_a, of_x)) {
       out[i] = static_cast<T>(F::limit(of_a, of_x));
       continue;
     }
+    if constexpr (function != nullptr) {
+      if (NearZero::has(of_a, of_x)) {
+        near.take(a[i], x[i], out + i);
+        continue;
+      }
+    }
     Parameter& parameter = parameters.place_of(of_a);
     if (of_a != parameter.a) parameter.set(of_a, precision, F::kIsSloped);
     out[i] = static_cast<T>(F::of(parameter, of_x));
   }
+  near.compute();
 }
 
 // exp((a−1) log x − x + offset), where the digits of the sum are those of single precision.
@@ -69,16 +116,34 @@ void densities(const float* x, double a, double offset, float* out, std::int64_t
   }
 }
 
+MORPHAX_VECTORIZED
+bool are_all(const float* a, float first, std::int64_t count) {
+  std::int32_t others = 0;
+  for (std::int64_t i = 0; i < count; ++i) others |= a[i] != first;
+  return others == 0;
+}
+
+// Whether all are positive and finite.
+MORPHAX_VECTORIZED
+bool are_all_regular(const float* x, std::int64_t count) {
+  std::int32_t others = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    others |= static_cast<std::int32_t>(!(x[i] > 0)) |
+              static_cast<std::int32_t>(!(x[i] <= std::numeric_limits<float>::max()));
+  }
+  return others == 0;
+}
+
 // Densities of numbers of one parameter, which is no larger than where the digits end; false if
 // they are not.
 bool are_densities_of_one(const float* a, const float* x, float* out, std::int64_t count) {
   constexpr double kMost = 100, kPrecision = std::numeric_limits<float>::epsilon() / 16.;
   const double of_a = a[0];
-  if (!(of_a > 0 && of_a <= kMost) || std::any_of(a, a + count, [a](float b) { return b != a[0]; }))
-    return false;
+  if (!(of_a > 0 && of_a <= kMost) || !are_all(a, a[0], count)) return false;
   Parameter parameter;
   parameter.set(of_a, kPrecision, false);
   densities(x, of_a, std::log(of_a) + parameter.log_of_constant(), out, count);
+  if (are_all_regular(x, count)) return true;
   for (std::int64_t i = 0; i < count; ++i) {
     if (!are_regular(of_a, x[i])) out[i] = static_cast<float>(Density::limit(of_a, x[i]));
   }

@@ -135,6 +135,7 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 # How much more it counts that native's time is under-, or XLA's overestimated: with a doubt, XLA.
 _CAUTION = 1.5
+_MEASURED = ("natively", "by_xla")
 
 
 def fitted(
@@ -142,23 +143,24 @@ def fitted(
 ) -> dict[str, float]:
     """Positive constants with the least sum of squares of logarithms of ratios.
 
-    That of a call is the least time of all.
+    That of a call is the least time of all, and that of measured functions is known.
     """
-    counted = names[1:]
+    counted = [name for name in names[1:] if name not in _MEASURED]
     rows = np.array([[getattr(work, name) for name in counted] for work in works])
+    of_functions = 0.001 * np.array(
+        [getattr(work, "natively" if is_native else "by_xla") for work in works]
+    )
     logarithms, call = np.log(times), min(times)
     start = np.log(np.full(len(counted), 0.1))
 
     def residuals(k: Any) -> Any:
-        excess = np.log(call + rows @ np.exp(k)) - logarithms
+        excess = np.log(call + of_functions + rows @ np.exp(k)) - logarithms
         return excess * np.where((excess < 0) == is_native, _CAUTION, 1.0)
 
     found = least_squares(residuals, start, loss="soft_l1")
-    constants = [call, *np.exp(found.x)]
-    return {
-        name: float(f"{k:.2g}") if k > 1e-6 else 0.0
-        for name, k in zip(names, constants, strict=True)
-    }
+    constants = dict(zip(counted, np.exp(found.x), strict=True)) | {cost_model.CALL: call}
+    known = dict.fromkeys(_MEASURED, 0.001) | constants
+    return {name: float(f"{known[name]:.2g}") if known[name] > 1e-6 else 0.0 for name in names}
 
 
 def main() -> None:

@@ -53,6 +53,8 @@ def pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         address = ctypes.cast(share, ctypes.c_void_p).value
         monkeypatch.setattr(linking, "address_of_sharing", lambda: address)
         yield counts
+    # Programs that were run meanwhile are kept, with code that calls this function.
+    jax.clear_caches()
 
 
 def assert_same(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any], *given: Any) -> int:

@@ -81,3 +81,38 @@ def test_densities_of_one_parameter(a: float) -> None:
     out = np.empty(x.size, np.float32)
     native.gamma_density(same, x, out)
     np.testing.assert_allclose(out, expected, 1.3e-7, float(np.finfo(np.float32).tiny))
+
+
+def _near_zero() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Numbers x < 1.1 of parameters of all sizes below 30."""
+    rng = np.random.default_rng(1)
+    a = np.concatenate([np.exp(rng.uniform(-80, 0, 2000)), rng.uniform(0, 30, 2000)])
+    x = np.concatenate([np.exp(rng.uniform(-80, 0, 1000)), rng.uniform(0, 1.1, 3000)])
+    return a.astype(np.float32), rng.permutation(x).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["igamma", "igammac", "log_igamma", "log_igammac"])
+def test_numbers_near_zero_have_all_digits(name: str) -> None:
+    a, x = _near_zero()
+    with np.errstate(all="ignore"):
+        exact = FORMULAS[name](HostNotation(), a.astype(np.float64), x.astype(np.float64))
+    out = np.empty(a.size, np.float32)
+    getattr(native, name)(a, x, out)
+    rounded = np.asarray(exact).astype(np.float32)
+    unit = np.abs(np.spacing(rounded)).astype(np.float64)
+    assert np.max(np.abs(out - np.asarray(exact)) / unit) < 0.6
+
+
+@pytest.mark.parametrize("name", ["igamma", "log_igammac"])
+def test_no_bit_depends_on_neighbours(name: str) -> None:
+    a, x = _near_zero()
+    a[::3] *= 20
+    x[::7] *= 50
+    function, out = getattr(native, name), np.empty(a.size, np.float32)
+    function(a, x, out)
+    for first in (0, 1, 33):
+        for step in (1, 2, 5):
+            chosen = slice(first, None, step)
+            part = np.empty(out[chosen].size, np.float32)
+            function(np.ascontiguousarray(a[chosen]), np.ascontiguousarray(x[chosen]), part)
+            np.testing.assert_array_equal(part, out[chosen])

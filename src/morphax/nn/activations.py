@@ -154,8 +154,11 @@ def log1mexp(x: Any) -> Any:
         Array([       -inf, -23.02585  ,  -0.4586751], dtype=float32)
     """
     (x,) = promoted_inexact("log1mexp", as_array("log1mexp", x))
-    near = jnp.log(-jnp.expm1(-x))
-    return jnp.where(x < np.log(2.0), near, jnp.log1p(-jnp.exp(-x)))
+    is_near, power = x < np.log(2.0), jnp.exp(-x)
+    far = 1 - power
+    # One logarithm: what 1 − e⁻ˣ lost when it was rounded is put back, divided by its argument.
+    lost = jnp.where(is_near, 0, power - (1 - far)) / jnp.where(is_near, 1, far)
+    return -(lost - jnp.log(jnp.where(is_near, -jnp.expm1(-x), far)))
 
 
 @log1mexp.defjvp

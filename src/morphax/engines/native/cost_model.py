@@ -15,7 +15,7 @@ from typing import Final
 from ...util.threads import processors
 from ..engine import Verdict
 from ..loops import LoopProgram
-from ..loops.program import Product, walk
+from ..loops.program import Product, While, walk
 from .costs import work_of
 from .loop_plans import plans_kept
 from .work import Work
@@ -30,6 +30,7 @@ NATIVE: Final[Mapping[str, float]] = {
     "wide_operations": 0.011,
     "slow": 2.6,
     "wide_slow": 1.0,
+    "natively": 0.001,
     "calls": 2.8,
     "library": 1.0,
     "accesses": 0.064,
@@ -43,6 +44,7 @@ XLA: Final[Mapping[str, float]] = {
     "wide_operations": 0.043,
     "slow": 2.2,
     "wide_slow": 1.2,
+    "by_xla": 0.001,
     "calls": 0.39,
     "library": 0.85,
     "accesses": 0.13,
@@ -54,6 +56,12 @@ XLA: Final[Mapping[str, float]] = {
 MARGIN: Final = 1.5
 """So many times as fast as XLA a program must be expected to be."""
 
+_MARGIN_OF_VECTORS: Final = 1.25
+"""The same where large arrays are gone through by vectors, one by one: there is less to doubt."""
+
+_OF_SCALARS: Final = ("operations", "slow", "wide_slow", "accesses")
+_LITTLE: Final = 0.02
+
 _MOST_STATEMENTS: Final = 5000
 _LONGEST: Final = 5e6
 # Loops in loops multiply: of more there is no difference, and floats have an end.
@@ -63,8 +71,19 @@ _MOST_WORK: Final = 10**100
 _FEW_STEPS: Final = 10
 # Elements: of larger arrays XLA gives parts to its threads.
 _SHARED_BY_XLA: Final = 1 << 14
+# Bytes: larger arrays do not stay in the first caches, and XLA has memory for them from the system.
+_LARGE: Final = 1 << 17
+# Nanoseconds for each byte of these: to bring it, and that the system takes to give it, which is
+# 0.2 or, where it gave it before, nothing.
+_BROUGHT: Final = 0.01
+_GIVEN: Final = 0.15
+# Single elements of larger arrays take longer than those in the first caches.
+_MOST_OF_SCALARS: Final = 1 << 17
 # Of larger products the library uses several threads, which wait for each other where others run.
 _LARGEST_PRODUCT: Final = 1 << 18
+# XLA makes as many steps of a `while` for all elements as the slowest needs, we as the slowest of
+# a vector.
+_SLOWEST: Final = 1.5
 
 
 def nanoseconds(work: Work, constants: Mapping[str, float]) -> float:
@@ -85,9 +104,35 @@ def judged(program: LoopProgram) -> Verdict:
     if max(products, default=0) > _LARGEST_PRODUCT:
         return Verdict(False, "there is a large product of matrices")
     native, xla = nanoseconds(work, NATIVE), nanoseconds(work, XLA)
-    if max([x.size for x in (*program.inputs, *program.outputs)], default=0) > _SHARED_BY_XLA:
-        xla = XLA[CALL] + (xla - XLA[CALL]) / processors()
+    of_scalars = sum([NATIVE[name] * getattr(work, name) for name in _OF_SCALARS])
+    is_of_vectors = not work.steps and of_scalars < _LITTLE * native
+    if is_of_vectors and any([type(x) is While for x in walk(program.body)]):
+        xla *= _SLOWEST
+    margin = MARGIN
+    largest = max([x.size for x in (*program.inputs, *program.outputs)], default=0)
+    if largest > _MOST_OF_SCALARS and not is_of_vectors:
+        return Verdict(False, f"an array of {largest} elements is gone through one by one")
+    if largest > _SHARED_BY_XLA:
+        brought, given = _of_memory(program, work)
+        native += brought
+        xla = XLA[CALL] + (xla - XLA[CALL] + given) / _processors_of_xla() + brought
+        margin = _MARGIN_OF_VECTORS if is_of_vectors else MARGIN
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
-    if native > _LONGEST and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > _LONGEST:
+    is_long = not is_of_vectors and native > _LONGEST
+    if is_long and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > _LONGEST:
         return Verdict(False, f"a long run: {times}")
-    return Verdict(xla > MARGIN * native, times)
+    return Verdict(xla > margin * native, times)
+
+
+def _processors_of_xla() -> float:
+    """By how much XLA's time is divided: others are to be woken, and have other work."""
+    return (1 + processors()) / 2
+
+
+def _of_memory(program: LoopProgram, work: Work) -> tuple[float, float]:
+    """What it takes to bring memory of large arrays, and to get that of results."""
+    read, written = [
+        sum([n for x in buffers if (n := x.size * x.dtype.itemsize) > _LARGE])
+        for buffers in (program.inputs, program.outputs)
+    ]
+    return _BROUGHT * min(read + written, work.moved), _GIVEN * written

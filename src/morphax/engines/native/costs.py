@@ -21,6 +21,7 @@ from ..loops.program import (
     Store,
     While,
 )
+from .function_times import picoseconds
 from .functions.table import is_ours
 from .llvm_scalars import is_library_function
 from .loop_plans import LoopPlans
@@ -60,10 +61,7 @@ class _Count:
         total = Work(statements=len(body))
         for statement in body if vectors is not None else packed(body):
             if type(statement) is Assign:
-                name, much = _counted_as(
-                    statement.operation, statement.result.dtype, vectors is not None
-                )
-                setattr(total, name, getattr(total, name) + much)
+                _count(total, statement, is_wide=vectors is not None)
                 continue
             match statement:
                 case tuple():
@@ -116,18 +114,26 @@ class _Count:
         return work
 
 
+def _count(total: Work, statement: Assign, *, is_wide: bool) -> None:
+    for name, much in _counted_as(statement.operation, statement.result.dtype, is_wide):
+        setattr(total, name, getattr(total, name) + much)
+
+
 @cache
-def _counted_as(operation: str, dtype: DType, is_wide: bool) -> tuple[str, int]:
-    """As which kind of work an operation counts, and how much of it."""
+def _counted_as(operation: str, dtype: DType, is_wide: bool) -> tuple[tuple[str, int], ...]:
+    """As which kinds of work an operation counts, and how much of them."""
     if operation == "index":
-        return "operations", 0
+        return ()
+    times = picoseconds(operation, dtype) if is_wide else None
+    if times is not None:
+        return ("functions", 1), ("natively", times[0]), ("by_xla", times[1])
     if is_library_function(operation) and not is_ours(operation, dtype):
         if operation == "erf" and dtype.itemsize == 4:
-            return "calls", 1
-        return "library", _NANOSECONDS.get(operation, _USUAL_NANOSECONDS)
+            return (("calls", 1),)
+        return (("library", _NANOSECONDS.get(operation, _USUAL_NANOSECONDS)),)
     if cost_of(operation) > 1:
-        return "wide_slow" if is_wide else "slow", 1
-    return "wide_operations" if is_wide else "operations", 1
+        return (("wide_slow" if is_wide else "slow", 1),)
+    return (("wide_operations" if is_wide else "operations", 1),)
 
 
 def _steps(extent: int | Index) -> int:

@@ -32,7 +32,10 @@ _MOST_WHERE_LOOPS_GAIN: Final = 1 << 15
 _FEW_PROCESSORS: Final = 4
 
 _MOST_ON_FEW_PROCESSORS: Final = 1 << 17
-"""The same outside of loops, where there are not more: to start threads takes as long there."""
+"""The same of these outside of loops, where there are not more: to start threads takes as long."""
+
+_MOST_ONCE: Final = 1 << 22
+"""The same of others outside of loops, whose times are known best."""
 
 _OF_CALLS: Final = frozenset((DebugEffect(), OrderedDebugEffect(), IOEffect(), OrderedIOEffect()))
 """Programs with these effects do one thing after the other, and are waited for."""
@@ -119,6 +122,8 @@ def _doubt(jaxpr: Jaxpr) -> str:
     """Why a program is not even translated to be judged; empty if it is."""
     if fault := fault_of_compiler():
         return fault
+    if not jaxpr.eqns and _largest_size(jaxpr) > _MOST_ELEMENTS:
+        return "XLA hands on what it is given"
     programs, count, gains = [(jaxpr, False)], 0, False
     sizes = {False: 0, True: 0}  # the largest outside of loops, and in them
     while programs:
@@ -129,10 +134,9 @@ def _doubt(jaxpr: Jaxpr) -> str:
         sizes[is_repeated] = max(sizes[is_repeated], _largest_size(program))
         for eqn in program.eqns:
             own = program_in_place_of(eqn, "cpu")
-            if own is None:
-                if doubt := _doubt_of(eqn, is_repeated):
-                    return doubt
-                gains = gains or _gains(eqn)
+            if doubt := (own is None and _doubt_of(eqn)) or _doubt_of_size(eqn, is_repeated):
+                return doubt
+            gains = gains or (own is None and _gains(eqn))
             inner = jaxprs_in_params(eqn.params) if own is None else [own]
             programs += [(x, is_repeated or eqn.primitive.repeats_programs) for x in inner]
     for is_repeated, size in sizes.items():
@@ -142,9 +146,10 @@ def _doubt(jaxpr: Jaxpr) -> str:
 
 
 def _most_elements(is_repeated: bool, gains: bool) -> int:
-    if not is_repeated and processors() <= _FEW_PROCESSORS:
-        return _MOST_ON_FEW_PROCESSORS
-    return _MOST_WHERE_LOOPS_GAIN if gains else _MOST_ELEMENTS
+    if not gains:
+        return _MOST_ELEMENTS if is_repeated else _MOST_ONCE
+    is_short = not is_repeated and processors() <= _FEW_PROCESSORS
+    return _MOST_ON_FEW_PROCESSORS if is_short else _MOST_WHERE_LOOPS_GAIN
 
 
 def _gains(eqn: Equation) -> bool:
@@ -152,8 +157,8 @@ def _gains(eqn: Equation) -> bool:
     return eqn.primitive.gains_by_loops(*[x.aval for x in eqn.invars], **eqn.params)
 
 
-def _doubt_of(eqn: Equation, is_repeated: bool) -> str:
-    """The same of an operation, in a loop or not, programs that it holds left out."""
+def _doubt_of(eqn: Equation) -> str:
+    """The same of an operation, programs that it holds left out."""
     primitive = eqn.primitive
     if "lower" in vars(primitive):
         return f"a user's rule lowers {primitive.name}"
@@ -163,6 +168,12 @@ def _doubt_of(eqn: Equation, is_repeated: bool) -> str:
         return f"{primitive.name} decides by roundings, which are XLA's"
     if primitive.is_much_for_loops(*[x.aval for x in eqn.invars], **eqn.params):
         return f"there is a large {primitive.name}"
+    return ""
+
+
+def _doubt_of_size(eqn: Equation, is_repeated: bool) -> str:
+    """The same of the size of an operation, in a loop or not."""
+    primitive = eqn.primitive
     most = primitive.most_by_loops
     if not is_repeated:
         most = primitive.most_by_loops_once or most

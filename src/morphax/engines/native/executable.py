@@ -137,9 +137,10 @@ class NativeExecutable(Plan):
     def cost_analysis(self) -> dict[str, float]:
         """Operations and bytes moved; the body of a `while_loop` counts once."""
         work = work_of(self._program.loops, steps_of_while=1)
+        long = work.slow + work.wide_slow + work.functions
         return {
-            "flops": float(work.operations + work.wide_operations + work.slow + work.wide_slow),
-            "transcendentals": float(work.slow + work.wide_slow),
+            "flops": float(work.operations + work.wide_operations + long),
+            "transcendentals": float(long),
             "bytes accessed": float(work.moved),
         }
 

@@ -17,6 +17,9 @@ class Work:
         operations: of scalars, those that take long left out.
         wide_operations: those that are made for several elements at a time.
         slow, wide_slow: operations that take long, such as divisions and sines, likewise.
+        functions: those of several elements at a time whose times are measured
+            (`function_times.py`).
+        natively, by_xla: picoseconds that these take on either engine.
         calls: operations for which the C library is called, element by element, and XLA has a short
             polynomial.
         library: nanoseconds of those for which XLA takes about as long.
@@ -31,6 +34,9 @@ class Work:
     wide_operations: int = 0
     slow: int = 0
     wide_slow: int = 0
+    functions: int = 0
+    natively: int = 0
+    by_xla: int = 0
     calls: int = 0
     library: int = 0
     accesses: int = 0

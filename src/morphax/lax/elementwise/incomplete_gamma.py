@@ -33,6 +33,11 @@ class OfGammaNumbers(ByFormula):
     """Functions of a parameter a ≥ 0 and a number x ≥ 0."""
 
     scipy_name: ClassVar[str | None] = None
+    # XLA's programs call native code, which goes one way for each element.
+    most_by_loops = None if _compiled is None else 128
+
+    def size_by_loops(self, *avals: Any) -> int:
+        return max([aval.size for aval in avals])
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         if self.scipy_name is None:

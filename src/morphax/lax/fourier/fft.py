@@ -89,6 +89,7 @@ class Fft(Primitive):
 
     name = "fft"
     linear = True
+    most_by_loops = 1 << 11
 
     def abstract_eval(self, x: Any, *, fft_type: FftType, fft_lengths: Lengths) -> ShapedArray:
         _check_dtype(x, fft_type)

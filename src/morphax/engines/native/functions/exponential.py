@@ -100,21 +100,22 @@ def exp2(x: Lanes) -> Lanes:
 
 
 def expm1(x: Lanes) -> Lanes:
-    """eˣ − 1 as ``2ⁿ r + (2ⁿ − 1)``, of which little is lost, and the rest of 2ⁿ (eʳ − 1)."""
+    """eˣ − 1 as ``2 (2ⁿ⁻¹ p + (2ⁿ⁻¹ − ½))`` with p = eʳ − 1: 2ⁿ itself may be out of range.
+
+    What r lost when it was rounded is put back.
+    """
     size = x.dtype.itemsize
     moved = x.clamped(*{4: (-20.0, 89.0), 8: (-45.0, 710.0)}[size])
     high, low = _LN2[size]
     n, count = _integer_near(moved, 1 / math.log(2))
     first = n.times_plus(-high, moved)
-    second = n * low
-    r = first - second
-    rest = (r * r).times_plus(r.polynomial(_EXP[size]), (first - r) - second)
-    # Where 2ⁿ is larger than the numbers that end with ones, −1 is lost anyway.
-    is_large = count > 60
-    power = _power_of_two(count.like(0).where(is_large, count))
-    small = (power * r + (power - 1.0)) + power * rest
-    result = _scaled((r + rest) + 1.0, count).where(is_large, small)
-    return x.where(x.equals(0.0), result)
+    r = n.times_plus(-low, first)
+    lost = n.times_plus(-low, first - r)
+    p = r + (r * r).times_plus(r.polynomial(_EXP[size]), lost)
+    half_power = _power_of_two(count - 1)
+    half = half_power.times_plus(p, half_power - 0.5)
+    # Of numbers next to 0, whose halves may have fewer digits, the square is not seen.
+    return x.where(x.call("fabs") < {4: 2.0**-25, 8: 2.0**-54}[size], half + half)
 
 
 def _log_of_parts(k: Lanes, f: Lanes, correction: Lanes | None, precision: int) -> Lanes:

@@ -14,7 +14,7 @@ _OF_BOTH: dict[str, Callable[..., Any]] = {
     **{"exp": exponential.exp, "exp2": exponential.exp2, "expm1": exponential.expm1},
     **{"log": exponential.log, "log2": exponential.log2, "log1p": exponential.log1p},
     **{"sin": trigonometric.sin, "cos": trigonometric.cos, "atan": trigonometric.atan},
-    "tanh": hyperbolic.tanh,
+    **{"atan2": trigonometric.atan2, "tanh": hyperbolic.tanh},
 }
 _OF_F32: dict[str, Callable[..., Any]] = {
     **{"tan": trigonometric.tan, "asin": trigonometric.asin, "acos": trigonometric.acos},

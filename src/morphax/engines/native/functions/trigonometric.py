@@ -38,6 +38,7 @@ _ATAN = {
 }
 # π/2 less its nearest float64.
 _HALF_PI_REST = 6.123233995736766e-17
+_TAN_OF_EIGHTH = 0.41421356237309503
 _HALF_PI = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
 _LARGEST = 2.0**20
 
@@ -119,17 +120,45 @@ def tan(x: Lanes) -> tuple[Lanes, Lanes]:
 def atan(x: Lanes) -> Lanes:
     """Arctan x, reduced to less than tan(π/8) by differences from π/4 and π/2."""
     magnitude = x.call("fabs")
-    is_large, is_medium = magnitude > 2.414213562373095, magnitude > 0.41421356237309503
+    is_large, is_medium = magnitude > 2.414213562373095, magnitude > _TAN_OF_EIGHTH
     top = x.like(-1.0).where(is_large, (magnitude - 1.0).where(is_medium, magnitude))
     bottom = magnitude.where(is_large, (magnitude + 1.0).where(is_medium, 1.0))
     t = top / bottom
-    z = t * t
-    series = (t * z) * z.polynomial(_ATAN[x.dtype.itemsize])
     offset, rest = [
         x.like(value).where(is_large, x.like(value / 2).where(is_medium, 0.0))
         for value in (math.pi / 2, _rest_of_half_pi(x))
     ]
-    return (offset + ((series + rest) + t)).with_sign_of(x)
+    return (offset + ((_atan_series(t) + rest) + t)).with_sign_of(x)
+
+
+def _atan_series(t: Lanes) -> Lanes:
+    """Arctan t − t of a number less than tan(π/8)."""
+    z = t * t
+    return (t * z) * z.polynomial(_ATAN[t.dtype.itemsize])
+
+
+def atan2(y: Lanes, x: Lanes) -> Lanes:
+    """The angle of the point (x, y), from that of a point below the diagonal.
+
+    Its tangent is at most 1, and less than tan(π/8) after a turn by π/4.
+    """
+    across, up = x.call("fabs"), y.call("fabs")
+    is_steep = up > across
+    low, high = across.where(is_steep, up), up.where(is_steep, across)
+    are_infinite = across.equals(math.inf) & up.equals(math.inf)
+    is_medium = (low > high * _TAN_OF_EIGHTH) | are_infinite
+    # Sums of large numbers would be infinite; halves of small ones are not exact.
+    scale = x.like(0.5).where(high > 1.0, 1.0)
+    top = ((low - high) * scale).where(is_medium, low)
+    bottom = (low * scale + high * scale).where(is_medium, high)
+    are_zero = across.equals(0.0) & up.equals(0.0)
+    t = x.like(0.0).where(are_infinite | are_zero, top / bottom)
+    eighth = x.like(math.pi / 4).where(is_medium, 0.0)
+    rest = x.like(_rest_of_half_pi(x) / 2).where(is_medium, 0.0)
+    angle = eighth + ((_atan_series(t) + rest) + t)
+    angle = ((math.pi / 2 - angle) + _rest_of_half_pi(x)).where(is_steep, angle)
+    turned = (math.pi - angle) + 2 * _rest_of_half_pi(x)
+    return turned.where(x.bits() < 0, angle).with_sign_of(y)
 
 
 def _rest_of_half_pi(x: Lanes) -> float:

@@ -357,6 +357,14 @@ def test_the_estimate(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
 
 
+def test_longer_programs_where_there_are_many_results() -> None:
+    # Not compared with XLA's results, which take it minutes.
+    f = jax.jit(lambda a: [a := lax.add(a, 1.0) for _ in range(3001)])
+    with jax.cpu_engine("auto"):
+        assert f.lower(x).compile().as_text("engine").startswith("engine native")
+        assert [float(y[2]) for y in f(x)] == [3.0 + i for i in range(3001)]
+
+
 def test_larger_arrays_where_there_are_few_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     def chosen(function: Any, size: int, processors: int) -> str:
         for module in (engine_module, cost_model):

@@ -17,6 +17,7 @@ from ..engine import Verdict
 from ..loops import LoopProgram
 from ..loops.program import Product, While, walk
 from .costs import work_of
+from .limits import most_statements
 from .loop_plans import plans_kept
 from .work import Work
 
@@ -62,7 +63,6 @@ _MARGIN_OF_VECTORS: Final = 1.25
 _OF_SCALARS: Final = ("operations", "slow", "wide_slow", "accesses")
 _LITTLE: Final = 0.02
 
-_MOST_STATEMENTS: Final = 5000
 _LONGEST: Final = 5e6
 # Loops in loops multiply: of more there is no difference, and floats have an end.
 _MOST_WORK: Final = 10**100
@@ -98,7 +98,7 @@ def judged(program: LoopProgram) -> Verdict:
     """Whether machine code is expected to be faster than XLA's, and why."""
     plans = plans_kept(program)
     work = work_of(program, plans=plans)
-    if work.statements > _MOST_STATEMENTS:
+    if work.statements > most_statements(len(program.outputs)):
         return Verdict(False, f"the program has {work.statements} statements, which is much")
     products = [math.prod(x.sizes) for x in walk(program.body) if type(x) is Product]
     if max(products, default=0) > _LARGEST_PRODUCT:

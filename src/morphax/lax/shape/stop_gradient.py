@@ -16,7 +16,6 @@ from ...core import (
     Zero,
     aval_of,
     current_trace,
-    not_linear,
     root_trace,
     same_axes,
 )
@@ -32,7 +31,6 @@ class StopGradient(Primitive):
     reads = "alike"
     moves = True
     linear_sets = ((0,),)
-    transpose = not_linear("its tangent is always zero")
 
     def abstract_eval(self, x: Any) -> Any:
         return x
@@ -54,6 +52,10 @@ class StopGradient(Primitive):
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Zero]:
         return self.bind(*primals), Zero(aval_of(primals[0]).to_tangent_aval())
+
+    def transpose(self, ct: Any, x: Any) -> list[Any]:
+        # A linear program that has it is one of values: what is to be differentiated is behind it.
+        return [ct]
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any]

@@ -39,3 +39,17 @@ def test_edge_values() -> None:
     result = lax.erf_inv(x)
     np.testing.assert_allclose(result, expected, rtol=1e-6)
     np.testing.assert_array_equal(np.signbit(result)[5:7], [False, True])
+
+
+@pytest.mark.parametrize("engine", ["xla", "native"])
+def test_float64_has_its_digits_in_the_tails(engine: str) -> None:
+    rng = np.random.default_rng(1)
+    tails = 1 - 10.0 ** -rng.uniform(0.5, 15.9, 2000)
+    x = np.concatenate([rng.uniform(-1, 1, 2000), tails, -tails, 10.0 ** -rng.uniform(1, 300, 500)])
+    special_points = np.array([0.0, -0.0, 1, -1, 1 - 2.0**-53, 1.5, -2, np.nan, np.inf])
+    with jax.enable_x64(True), jax.cpu_engine(engine):
+        found = np.asarray(jax.jit(lax.erf_inv)(np.concatenate([x, special_points])))
+    np.testing.assert_array_max_ulp(found[: len(x)], special.erfinv(x), 5)
+    expected = [0, 0, np.inf, -np.inf, special.erfinv(1 - 2.0**-53)] + [np.nan] * 4
+    np.testing.assert_allclose(found[len(x) :], expected, rtol=1e-15)
+    assert np.signbit(found[len(x) :])[:2].tolist() == [False, True]

@@ -15,8 +15,11 @@ import numpy as np
 from ...engines import loops
 from ...engines.xla.fusion_cuts import in_memory
 from ...engines.xla.stablehlo import Builder, Value
+from ..ground import inverse_error
 from ..ground.families import ComputedWide, compare
+from ..ground.formulas import formula_of_arrays
 from ..ground.kinds import FLOATING
+from ..ground.loop_formulas import formula_of_scalars
 from .arithmetic import mul, neg
 from .exponential import exp
 from .inverse_erf import inverse_erf
@@ -143,9 +146,13 @@ class ErfInv(SpecialFunction):
         if _has_short_rows(b, out):
             # With uniform numbers drawn in its loop it would not vectorise.
             operands = tuple([in_memory(b, x) for x in operands])
+        if out.dtype == np.float64:
+            return formula_of_arrays(b, out, inverse_error.inverse_erf, *operands)
         return super().lower(b, out, *operands, **params)
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        if x.dtype == np.float64:
+            return formula_of_scalars(w, inverse_error.inverse_erf, x)
         return loops.special.inverse_erf(w, x)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:

@@ -23,6 +23,7 @@ from ...core import ShapedArray
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from .families import Elementwise, compare, expanded
+from .inverse_error import inverse_erf
 from .kinds import FLOATING
 from .logarithms import log_plus_one
 from .loop_formulas import formula_of_scalars
@@ -259,6 +260,8 @@ class ProgramNotation:
         return self.elementwise("chlo.erfc", x)
 
     def erf_inv(self, x: Any) -> Written:
+        if self._scalar.dtype == FLOAT64:
+            return inverse_erf(self, x)
         return self.elementwise("chlo.erf_inv", x)
 
     def lgamma(self, x: Any) -> Written:
@@ -341,6 +344,15 @@ def any_element(b: Builder, flags: Value) -> Value:
         regions=[body],
         dimensions=axes,
     )
+
+
+def formula_of_arrays(
+    b: Builder, out: Any, formula: Callable[..., Written], *operands: Value
+) -> Value:
+    """A formula of arrays, computed in float64 and rounded once."""
+    page = ProgramNotation(b, float(dtypes.finfo(out.dtype).eps) / 16, FLOAT64, out.shape)
+    result = formula(page, *[Written(page, b.convert(v, FLOAT64)) for v in operands])
+    return expanded(b, out.shape, [b.convert(result.value, out.dtype)])[0]
 
 
 class ByFormula(Elementwise):

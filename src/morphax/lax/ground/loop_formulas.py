@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...engines import loops
+from .inverse_error import inverse_erf
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -85,7 +86,7 @@ class LoopNotation:
         return self.op("pow", x, y)
 
     def erf_inv(self, x: Any) -> Computed:
-        return Computed(self, loops.special.inverse_erf(self.writer, self._scalar(x)))
+        return inverse_erf(self, x)
 
     def digamma(self, x: Any) -> Computed:
         return Computed(self, loops.special.digamma(self.writer, self._scalar(x)))

@@ -3,10 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NO_IMPORT_ARRAY
-#include <numpy/ndarraytypes.h>
-#undef NO_IMPORT_ARRAY
+#include <numpy/npy_common.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
-
 #include <numpy/npy_common.h>
 
 #include <algorithm>

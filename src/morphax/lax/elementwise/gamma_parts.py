@@ -11,10 +11,10 @@ functions", SIAM Journal on Mathematical Analysis 10 (1979).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from ..ground.formulas import Notation
+from ..ground.horner import polynomial
 
 START_OF_STIRLING = 10.0
 """From here on Γ* is computed by Stirling's series."""
@@ -103,14 +103,6 @@ TEMME = (
         0.0013324454494800656,
     ),
 )  # fmt: skip
-
-
-def polynomial(coefficients: Sequence[float], x: Any) -> Any:
-    """The value at x by Horner's rule; the highest power comes first."""
-    value: Any = coefficients[0]
-    for coefficient in coefficients[1:]:
-        value = value * x + coefficient
-    return value
 
 
 def sine_of_half_turns(m: Notation, x: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from ..ground.formulas import ByFormula, Notation
+from ..ground.horner import polynomial
 from .arithmetic import mul
 from .exponential import exp
 from .powers import square
@@ -24,13 +25,6 @@ _DENOMINATOR = (0.001308, 0.189269, 1.432788, 1.0)
 _SLOPE_OF_ERFC = -2 / math.sqrt(math.pi)
 # Below this erfc comes near the smallest numbers, and is multiplied by exp(y²).
 _START_OF_REMOTE = 1e-200
-
-
-def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
-    value: Any = coefficients[0]
-    for coefficient in coefficients[1:]:
-        value = value * x + coefficient
-    return value
 
 
 def _scaled_erfc(y: Any) -> Any:
@@ -49,7 +43,7 @@ def _inverse(m: Notation, x: Any) -> Any:
     is_tail = (tail > 0.0) & (tail < 0.5)
     inner = m.where(is_tail, tail, 0.25)
     t = m.sqrt(2.0 * (math.log(2) - m.log(inner)))
-    y = (t - _polynomial(_NUMERATOR, t) / _polynomial(_DENOMINATOR, t)) * math.sqrt(0.5)
+    y = (t - polynomial(_NUMERATOR, t) / polynomial(_DENOMINATOR, t)) * math.sqrt(0.5)
     is_remote = inner < _START_OF_REMOTE
     for _ in range(2):
         newton = (m.erfc(y) - inner) / (_SLOPE_OF_ERFC * m.exp(-(y * y)))

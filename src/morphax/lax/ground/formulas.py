@@ -347,11 +347,22 @@ def any_element(b: Builder, flags: Value) -> Value:
 
 
 def formula_of_arrays(
-    b: Builder, out: Any, formula: Callable[..., Written], *operands: Value
+    b: Builder,
+    out: Any,
+    formula: Callable[..., Written],
+    *operands: Value,
+    dtype: np.dtype = FLOAT64,
+    known: Sequence[int] = (),
 ) -> Value:
-    """A formula of arrays, computed in float64 and rounded once."""
-    page = ProgramNotation(b, float(dtypes.finfo(out.dtype).eps) / 16, FLOAT64, out.shape)
-    result = formula(page, *[Written(page, b.convert(v, FLOAT64)) for v in operands])
+    """A formula computed in `dtype` and rounded once; of places `known`, constants are numbers."""
+    # Four bits more than the result has; the rest is rounded off.
+    page = ProgramNotation(b, float(dtypes.finfo(out.dtype).eps) / 16, dtype, out.shape)
+    # Scalars stay scalars: what follows from them alone is computed once.
+    inputs: list[Any] = [Written(page, b.convert(v, dtype)) for v in operands]
+    for i in known:
+        if not operands[i].aval.shape and (number := operands[i].element) is not None:
+            inputs[i] = float(number)
+    result = formula(page, *inputs)
     return expanded(b, out.shape, [b.convert(result.value, out.dtype)])[0]
 
 
@@ -381,18 +392,9 @@ class ByFormula(Elementwise):
         )
 
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
-        # Four bits more than the result has; the rest is rounded off.
-        precision = float(dtypes.finfo(out.dtype).eps) / 16
         dtype = COMPUTED_IN.get(out.dtype, out.dtype) if self.keeps_dtype else FLOAT64
-        page = ProgramNotation(b, precision, dtype, out.shape)
-        # Scalars stay scalars: what follows from them alone is computed once.
-        inputs: list[Any] = [Written(page, b.convert(v, dtype)) for v in operands]
-        for i in self.known_operands:
-            if not operands[i].aval.shape and (known := operands[i].element) is not None:
-                inputs[i] = float(known)
-        result: Written = type(self).formula(page, *inputs, **params)
-        (value,) = expanded(b, out.shape, [b.convert(result.value, out.dtype)])
-        return value
+        rule, known = partial(type(self).formula, **params), self.known_operands
+        return formula_of_arrays(b, out, rule, *operands, dtype=dtype, known=known)
 
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
         return formula_of_scalars(w, partial(type(self).formula, **params), *operands)

@@ -13,8 +13,9 @@ Reference: Giles, "Approximating the erfinv function", GPU Computing Gems Jade E
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
+
+from .horner import polynomial
 
 # Highest power first.
 _CENTRE = (
@@ -48,13 +49,6 @@ def inverse_erf(m: Any, x: Any) -> Any:
     magnitude = abs(x)
     size = -m.log((1.0 - magnitude) * (1.0 + magnitude))
     root = m.sqrt(size)
-    tail = m.where(root < 4.0, _value(_MIDDLE, root - 3.25), _value(_TAIL, root - 5.0))
-    ratio = m.where(size < 6.25, _value(_CENTRE, size - 3.125), tail)
+    tail = m.where(root < 4.0, polynomial(_MIDDLE, root - 3.25), polynomial(_TAIL, root - 5.0))
+    ratio = m.where(size < 6.25, polynomial(_CENTRE, size - 3.125), tail)
     return m.where(magnitude == 1.0, x * math.inf, ratio * x)
-
-
-def _value(coefficients: Sequence[float], x: Any) -> Any:
-    value: Any = coefficients[0]
-    for coefficient in coefficients[1:]:
-        value = value * x + coefficient
-    return value

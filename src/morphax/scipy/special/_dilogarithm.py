@@ -12,8 +12,8 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
-from ...lax.elementwise.gamma_parts import polynomial
 from ...lax.ground.formulas import ByFormula, Notation
+from ...lax.ground.horner import polynomial
 from ...util.messages import message
 from ._operands import operands, strong
 

@@ -22,8 +22,8 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...core import not_differentiable
-from ...lax.elementwise.gamma_parts import polynomial
 from ...lax.ground.formulas import ByFormula, Notation
+from ...lax.ground.horner import polynomial
 from ...numpy.half_precision import in_float32
 from ._operands import real_operands, strong
 

@@ -12,7 +12,8 @@ from ...control.custom.custom_jvp import custom_jvp
 from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...engines.reference.replay import replayed
-from ...lax.elementwise.gamma_parts import START_OF_STIRLING, STIRLING, polynomial
+from ...lax.elementwise.gamma_parts import START_OF_STIRLING, STIRLING
+from ...lax.ground.horner import polynomial
 from ...numpy.half_precision import in_float32
 from ...util.messages import message
 from ._digamma_difference import digamma_difference_p

@@ -17,8 +17,8 @@ import numpy as np
 
 from ... import lax
 from ...core import not_differentiable
-from ...lax.elementwise.gamma_parts import polynomial
 from ...lax.ground.formulas import ByFormula, HostNotation, Notation
+from ...lax.ground.horner import polynomial
 
 _START_OF_ASYMPTOTIC = 1000.0
 # Highest power of 1/μ first.

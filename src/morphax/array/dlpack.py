@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..runtime import buffers
+from ..runtime.device import gpu_platform
 from ..runtime.devices import host_device
 from ..runtime.sharding import whole_on
 from ..util.messages import message
@@ -62,8 +63,8 @@ def device(x: Array) -> tuple[DLDeviceType, int]:
     if place.platform == "cpu":
         return DLDeviceType.kDLCPU, 0
     if place.platform == "gpu":
-        rocm = "rocm" in place.client.platform_version.lower()
-        kind = DLDeviceType.kDLROCM if rocm else DLDeviceType.kDLCUDA
+        is_cuda = gpu_platform(place) == "cuda"
+        kind = DLDeviceType.kDLCUDA if is_cuda else DLDeviceType.kDLROCM
         return kind, place.local_hardware_id
     raise BufferError(
         message(

@@ -99,7 +99,7 @@ def _from_device_memory(x: Any, device: Any, copy: bool | None) -> Array:
     aval = _aval_of_capsule(capsule)
     place = whole_on(device)
     buffer = buffers.from_dlpack(capsule, device, stream)
-    own = buffer if copy is False else buffers.moved(buffer, place)
+    own = buffer if copy is False else buffers.moved(buffer, aval.ndim, place)
     layout = buffers.layout(own, aval.ndim)
     return Array(aval, None, own, laid_out(place, None if layout.is_row_major else layout))
 

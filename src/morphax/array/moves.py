@@ -90,7 +90,7 @@ def moved_buffer(x: Array, place: Sharding) -> Any:
     if (platform := place.platform) != "cpu" and source.platform() == platform:
         # Devices pass on the parts that they have, and cut none.
         if deals_alike(x.place, place, x.ndim):
-            return buffers.moved(source, place)
+            return buffers.moved(source, x.ndim, place)
     if x._host is None and platform == "cpu" and x.place.num_devices > 1:
         return buffers.dealt_out(source, x.place, place)
     return buffers.to_device(x.to_host(), place)

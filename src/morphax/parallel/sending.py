@@ -25,12 +25,12 @@ from ..core import (
 from ..core.effects import Effects, IOEffect
 from ..engines.xla.members import mesh_axes
 from ..engines.xla.stablehlo import Builder, Value, i64_matrix
+from ..runtime.device import GPUS
 from ..util.messages import described, message
 from .axis_names import joint_size, named_axes
 from .collective import Collective, map_operands
 from .permutation import Pairs, checked_pairs
 
-_GPUS: Final = ("cuda", "rocm")
 _NOT_ALONE: Final = "sending and receiving are two operations; ppermute is one that has the rule"
 
 
@@ -54,7 +54,7 @@ class OneSided(Collective):
 
     def attributes(self, b: Builder, axis_name: Any, perm: Pairs) -> dict[str, Any]:
         """Between which devices; `NotImplementedError` for a platform that has no such thing."""
-        if b.module.platform not in _GPUS:
+        if b.module.platform not in GPUS:
             raise NotImplementedError(
                 message(
                     f"compiling {self.name}",

@@ -342,9 +342,9 @@ def _is_spread(place: Sharding) -> bool:
 on_forget_clients(_is_spread.cache_clear)
 
 
-def moved(buffer: Any, place: Sharding) -> Any:
+def moved(buffer: Any, ndim: int, place: Sharding) -> Any:
     """A copy of a buffer on another device of the same client, or in another memory."""
-    layout, _ = layout_of(place, len(buffer.aval.shape))
+    layout, _ = layout_of(place, ndim)
     devices = place.device_assignment
     copy = extension().ArrayCopySemantics.ALWAYS_COPY
     try:

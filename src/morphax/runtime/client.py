@@ -29,7 +29,7 @@ from ..util.messages import message
 from ..util.records import dataclass
 from . import forks, kernels, native_calls, plugins
 from .collected_arrays import guard_collected_arrays
-from .device import Device
+from .device import GPUS, Device
 from .interruptible import interruptible, uninterrupted
 from .jaxlib_version import check_version
 from .membership import Membership, membership
@@ -366,7 +366,7 @@ def _plugin_options(platform: str) -> dict[str, Any]:
     """What a plugin is told when its client is made."""
     settings = current_config()
     options: dict[str, Any] = {}
-    if platform in ("cuda", "rocm"):
+    if platform in GPUS:
         options |= xla_client().generate_pjrt_gpu_plugin_options()
         if settings.cuda_visible_devices != "all":
             options["visible_devices"] = [

@@ -7,7 +7,10 @@ that `isinstance(x, Device)` needs no jaxlib.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Final
+
+GPUS: Final = ("cuda", "rocm")
+"""The platforms of GPUs, as plugins and lowering rules name them; a device calls itself "gpu"."""
 
 
 class Device(ABC):
@@ -72,3 +75,8 @@ class Device(ABC):
     @abstractmethod
     def memory_stats(self) -> dict[str, int] | None:
         """Bytes in use, peak and limit of its memory; `None` where the platform keeps no count."""
+
+
+def gpu_platform(device: Any) -> str:
+    """Which of `GPUS` is the platform of a GPU."""
+    return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"

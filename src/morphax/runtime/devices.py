@@ -22,11 +22,11 @@ from ..util.frames import user_frame
 from ..util.messages import described, message
 from . import plugins
 from .client import client, factories, forget_clients, is_running
-from .device import Device
+from .device import GPUS, Device
 
 # Among the priorities that users give their factories.
 _PRIORITY_OF_PLUGINS = 400
-_ALIASES = {"gpu": ("cuda", "rocm"), "cuda": ("cuda",), "rocm": ("rocm",)}
+_ALIASES = {"gpu": GPUS, "cuda": ("cuda",), "rocm": ("rocm",)}
 
 
 def _check_can_be_made(count: int) -> None:

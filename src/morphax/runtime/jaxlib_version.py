@@ -10,7 +10,7 @@ from typing import Final
 
 from ..util.messages import message
 
-_KNOWN: Final = ("0.10.1", "0.12")
+_KNOWN: Final = ("0.10.1", "0.11.2", "0.12")
 
 
 def check_version(version: str) -> None:
@@ -29,7 +29,7 @@ def check_version(version: str) -> None:
         message(
             "morphax, loading jaxlib",
             given=f"jaxlib {version}",
-            expected="jaxlib 0.10.1 or 0.12, of which results are known to be right",
+            expected="jaxlib 0.10.1, 0.11.2 or 0.12, of which results are known to be right",
             fix="Install the one for this Python: `pip install --upgrade morphax`, and look for "
             "another jaxlib on sys.path.",
         )

@@ -7,12 +7,12 @@ a GPU nor another frontend.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from .plugins import Plugin
+from .plugins import Plugin, installed
 
 _LIBRARIES = ("_linalg", "_solver", "_sparse", "_prng", "_rnn", "_hybrid", "_triton")
 _TYPED_HANDLERS = 1  # the version of XLA's interface to custom calls that all of them implement
@@ -35,3 +35,16 @@ def register(plugin: Plugin, c_api: Any, xla_client: Any) -> None:
             targets |= import_module(f"{plugin.kernels}.{library}").registrations()
     for name, function in targets.items():
         xla_client.register_custom_call_target(name, function, platform, _TYPED_HANDLERS)
+
+
+@cache
+def prepare_hybrid(platform: str) -> None:
+    """Load the LAPACK of the host for the kernels of `platform` that compute in part on the host.
+
+    Without a plugin, programs are only written.
+    """
+    plugin = installed().get(platform)
+    if plugin is None or plugin.kernels is None:
+        return
+    if find_spec(f"{plugin.kernels}._hybrid") is not None:
+        import_module(f"{plugin.kernels}._hybrid").initialize()

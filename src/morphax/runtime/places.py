@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from ..core.layout import Layout
 from ..core.partition_spec import PartitionSpec
-from .device import Device
+from .device import Device, gpu_platform
 from .gspmd_sharding import repeated_on
 from .laid_out import Order, laid_out
 from .mesh import Mesh
@@ -141,6 +141,12 @@ class Places:
     def platform(self) -> str:
         """The platform of the devices."""
         return self._on.platform if isinstance(self._on, Sharding) else str(self._on[0].platform)
+
+    @property
+    def program_platform(self) -> str:
+        """The platform that programs are written for: for GPUs ``"cuda"`` or ``"rocm"``."""
+        platform = self.platform
+        return gpu_platform(self.devices[0]) if platform == "gpu" else platform
 
     def __repr__(self) -> str:
         return f"Places({self.operands}, {self.results}, devices={self.devices})"

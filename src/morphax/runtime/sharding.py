@@ -21,7 +21,7 @@ from ..core.abstract_sharding import AbstractSharding
 from ..core.layout import AutoLayout, Layout
 from ..util.memo import memoize
 from ..util.messages import described, message
-from .device import Device
+from .device import Device, gpu_platform
 from .devices import default_device, default_platform, home_device, on_forget_platforms
 from .membership import own_devices
 
@@ -109,6 +109,12 @@ class Sharding(ABC):
     def platform(self) -> str:
         """The platform of its devices: ``"cpu"``, ``"gpu"`` or ``"tpu"``."""
         return str(next(iter(self.device_set)).platform)
+
+    @property
+    def program_platform(self) -> str:
+        """The platform that programs are written for: for GPUs ``"cuda"`` or ``"rocm"``."""
+        platform = self.platform
+        return gpu_platform(self.device_assignment[0]) if platform == "gpu" else platform
 
     @property
     def device_assignment(self) -> tuple[Device, ...]:

@@ -16,18 +16,17 @@ from ...core import ShapedArray
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.shape.filling import Nullary
+from ...runtime.device import GPUS
 from ...runtime.devices import default_platform
 from ...util.messages import message
 from .branching import check_functions, chosen_branch
-
-_GPUS = ("cuda", "rocm")
 
 Platforms = tuple[tuple[str, ...] | None, ...]
 """For each branch the platforms it is for; `None` stands for all."""
 
 
 def _matches(names: tuple[str, ...] | None, platform: str) -> bool:
-    kinds = ("gpu", platform) if platform in _GPUS else (platform,)
+    kinds = ("gpu", platform) if platform in GPUS else (platform,)
     return names is None or not set(kinds).isdisjoint(names)
 
 

@@ -326,7 +326,7 @@ class Traced(Stage):
             )
         if self._program.is_high:
             return self.lojax.lower(lowering_platforms=lowering_platforms)
-        platform = one_platform(lowering_platforms) or self._place.platform
+        platform = one_platform(lowering_platforms) or self._place.program_platform
         return Lowered(Lowering(self, platform), self.args_info, self.out_tree)
 
 

@@ -97,7 +97,7 @@ def note_members(body: Jaxpr, axes: BatchAxes, members: Members) -> None:
 
 def members_of(module: Module, body: Jaxpr) -> Members | None:
     """The members of a loop that is to be written in blocks."""
-    if not (module.written_for == "cpu" and module.num_devices == 1 and module.splits_loops):
+    if not (module.is_for_one_cpu and module.splits_loops):
         return None
     members = _known.get(body)
     if members is None or members.block() == members.size:

@@ -65,7 +65,7 @@ def _lowered(
         jaxpr,
         options.name,
         options.donated,
-        places.platform,
+        places.program_platform,
         places=places,
         keep_unused=options.keep_unused,
         locations=locations,

@@ -53,7 +53,7 @@ _ONCE: Final = frozenset([_IN_PLACE])
 
 def cuts_of(module: Module, jaxpr: Jaxpr) -> frozenset[Any]:
     """The variables of a program whose values are brought to memory, on the CPU."""
-    if module.written_for != "cpu" or module.num_devices > 1 or not module.cuts_fusions:
+    if not (module.is_for_one_cpu and module.cuts_fusions):
         return frozenset()
     return _analysed(jaxpr, module.cuts).cuts()
 

@@ -1,4 +1,4 @@
-"""Calls of LAPACK from compiled programs: what jaxlib brings for the CPU, and of cuSOLVER for CUDA.
+"""Calls of LAPACK from compiled programs: what jaxlib brings for the CPU, and its peers for CUDA.
 
 LAPACK stores matrices by columns and we by rows, so that it sees the transpose of what lies in
 memory.  `call_lapack` asks XLA for columns: where a rule writes its operands as transposes (and
@@ -19,21 +19,28 @@ from typing import Any
 import numpy as np
 
 from ...runtime.client import jaxlib_module, xla_client
+from ...runtime.kernels import prepare_hybrid
 from ...util.messages import message
 from ...util.scipy_libraries import linear_algebra
 from .custom_calls import custom_call
 from .stablehlo import Builder, Value, i64_array
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-# What the plugin for CUDA registers, with the operands, results and attributes of LAPACK's.
-_CUSOLVER = {
-    "getrf": "getrf",
-    "potrf": "potrf",
-    "geqrf": "geqrf",
-    "orgqr": "orgqr",
-    "ungqr": "orgqr",
-    "ormqr": "ormqr",
-    "unmqr": "ormqr",
+# What the plugin for CUDA registers for LAPACK's functions, with their operands and results.
+_CUDA = {
+    "getrf": "cusolver_getrf_ffi",
+    "potrf": "cusolver_potrf_ffi",
+    "geqrf": "cusolver_geqrf_ffi",
+    "orgqr": "cusolver_orgqr_ffi",
+    "ungqr": "cusolver_orgqr_ffi",
+    "ormqr": "cusolver_ormqr_ffi",
+    "unmqr": "cusolver_ormqr_ffi",
+    "geqp3": "cuhybrid_geqp3",
+    "syevd": "cusolver_syevd_ffi",
+    "heevd": "cusolver_syevd_ffi",
+    "sytrd": "cusolver_sytrd_ffi",
+    "hetrd": "cusolver_sytrd_ffi",
+    "tridiagonal_solve_perturbed": "cu_tridiagonal_solve_perturbed",
 }
 _TRANSPOSES = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
 _TYPED_HANDLERS = 1  # the version of XLA's interface to custom calls that all of them implement
@@ -75,7 +82,22 @@ def call_lapack(
     """
     target = _target(b, function, operands[0].aval.dtype)
     if b.module.platform == "cuda" and "uplo" in attributes:
-        attributes = {"lower": str(attributes["uplo"] == letter("L")).lower()}
+        attributes["lower"] = flag(attributes.pop("uplo") == letter("L"))
+    return call_library(b, target, outs, *operands, ranks=ranks, aliases=aliases, **attributes)
+
+
+def call_library(
+    b: Builder,
+    target: str,
+    outs: Sequence[Any],
+    *operands: Value,
+    ranks: Sequence[int],
+    aliases: Mapping[int, int] | None = None,
+    **attributes: str,
+) -> list[Value]:
+    """Call a function of a library by its whole name; the arguments are those of `call_lapack`."""
+    if target.startswith("cuhybrid"):
+        prepare_hybrid(b.module.platform)
     arrays = [*[v.aval for v in operands], *outs]
     layouts = [_layout(a.ndim, rank) for a, rank in zip(arrays, ranks, strict=True)]
     return custom_call(
@@ -96,8 +118,8 @@ def _target(b: Builder, function: str, dtype: Any) -> str:
         if function == "tridiagonal_solve_perturbed":
             return f"{function}_ffi"  # no function of LAPACK: it is for all dtypes
         return f"lapack_{_PREFIXES[dtype.name]}{function}_ffi"
-    if b.module.platform == "cuda" and function in _CUSOLVER:
-        return f"cusolver_{_CUSOLVER[function]}_ffi"
+    if b.module.platform == "cuda" and function in _CUDA:
+        return _CUDA[function]
     raise NotImplementedError(
         message(
             f"compiling {function} of LAPACK for {b.module.platform}",
@@ -128,9 +150,9 @@ def call_trsm(
             x.aval,
             a,
             x,
-            left_side=str(left).lower(),
-            lower=str(lower).lower(),
-            unit_diagonal=str(unit).lower(),
+            left_side=flag(left),
+            lower=flag(lower),
+            unit_diagonal=flag(unit),
             transpose_a=f"#stablehlo<transpose {_TRANSPOSES[op]}>",
         )
     (found,) = call_lapack(
@@ -152,6 +174,11 @@ def call_trsm(
 def letter(character: str) -> str:
     """The attribute for an option that LAPACK names by a letter."""
     return f"{ord(character)} : ui8"
+
+
+def flag(holds: bool) -> str:
+    """The attribute for an option that holds or does not."""
+    return str(holds).lower()
 
 
 def transposed(b: Builder, x: Value) -> Value:

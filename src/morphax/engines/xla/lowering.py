@@ -194,7 +194,7 @@ def member_module(jaxpr: Jaxpr, axes: MeshAxes, places: Places) -> str:
         ValueError: if it calls Python, which is known to the whole program only.
     """
     jaxpr = without_references(jaxpr)
-    module = Module(places.platform, largest_constant=math.inf, places=places)
+    module = Module(places.program_platform, largest_constant=math.inf, places=places)
     # The other operations of the program have channels of their own.
     module.channels = _member_channels
     main = function(

@@ -28,6 +28,7 @@ from ...core import (
     infer,
 )
 from ...core.mesh import AbstractMesh
+from ...runtime.device import GPUS
 from ...runtime.mesh import Mesh
 from ...util.messages import message
 from ...util.records import dataclass
@@ -116,7 +117,7 @@ def _types_of(avals: Sequence[Any]) -> list[Any]:
 
 def _names_of(platform: str) -> tuple[str, ...]:
     """A platform, and the family it belongs to."""
-    return (platform, "gpu") if platform in ("cuda", "rocm") else (platform,)
+    return (platform, "gpu") if platform in GPUS else (platform,)
 
 
 def _call_rule(

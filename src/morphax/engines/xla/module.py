@@ -126,7 +126,12 @@ class Module:
     @property
     def may_call_kernels(self) -> bool:
         """Whether native code of ours may be called, which knows nothing of other devices."""
-        return self.calls_kernels and self.num_devices == 1
+        return self.calls_kernels and self.is_for_one_cpu
+
+    @property
+    def is_for_one_cpu(self) -> bool:
+        """Whether what is written now runs on one device, a CPU."""
+        return self.written_for == "cpu" and self.num_devices == 1
 
     @contextmanager
     def only_for(self, platform: str) -> Iterator[None]:

@@ -28,6 +28,7 @@ from ...core import (
 )
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.device import GPUS
 from ...util.messages import message
 from ..ground.axes import integer_tuple
 from ..ground.axis_flows import contracted_axes
@@ -167,6 +168,8 @@ class DotGeneral(Primitive):
             wide = accumulator(product_dtype(x.aval.dtype, y.aval.dtype), out.dtype)
             x, y = (b.convert(v, wide) for v in (x, y))
         if precision is None or isinstance(precision, tuple):
+            if _is_summed_wider(x.aval.dtype, out.dtype) and b.module.platform in GPUS:
+                x, y = (b.convert(v, out.dtype) for v in (x, y))
             small = small_product(b, out, x, y, dimension_numbers)
             if small is not None:
                 return small
@@ -278,6 +281,13 @@ def _transposed(ct: Any, aval: Any, other: Any, numbers: Any, precision: Any, *,
     if order == list(range(aval.ndim)):
         return product
     return transpose_p.bind(product, permutation=tuple(order))
+
+
+def _is_summed_wider(dtype: Any, wanted: Any) -> bool:
+    """Whether numbers are converted before the products, where XLA does so on a CPU only."""
+    if wanted.kind not in "fc" or dtype == wanted:
+        return False
+    return dtype.kind in "biu" or wanted.type(0).real.itemsize == np.dtype(np.float64).itemsize
 
 
 def _both_8_bit_floats(lhs: Any, rhs: Any) -> bool:

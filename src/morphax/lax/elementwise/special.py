@@ -127,7 +127,7 @@ _WORTH_A_CUT: Final = 1 << 12  # elements
 def _has_short_rows(b: Builder, out: Any) -> bool:
     """Whether the compiler for the CPU unrolls the loop over the last axis of many elements."""
     module = b.module
-    if module.written_for != "cpu" or module.num_devices > 1 or not module.cuts_fusions:
+    if not (module.is_for_one_cpu and module.cuts_fusions):
         return False
     is_large = out.is_static and len(out.shape) > 1 and out.size >= _WORTH_A_CUT
     return is_large and 1 < out.shape[-1] <= _LONGEST_SHORT_ROW

@@ -310,8 +310,8 @@ class ProgramNotation:
 
     def if_any(self, flags: Written, compute: Callable[[], Any]) -> Written:
         outer = self._builder
-        if outer.module.num_devices > 1 or not outer.module.branches_formulas:
-            return self.where(flags, compute(), 0.0)  # Devices would wait for each other.
+        if not (outer.module.is_for_one_cpu and outer.module.branches_formulas):
+            return self.where(flags, compute(), 0.0)  # Others would wait: for each other, the host.
         aval = flags.value.aval.update(dtype=self._scalar.dtype)
 
         def computed(inner: Builder) -> list[Value]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import aval_of
 from ...core.dims import Shape
-from ...engines.xla.library_calls import letter
+from ...engines.xla.library_calls import flag, letter
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise.arithmetic import add, div, neg
@@ -137,15 +137,15 @@ class Eig(IteratedFactorisation):
             for wanted in (compute_left_eigenvectors, compute_right_eigenvectors)
         ]
         x, unit = in_units(b, x)
-        *found, left, right = call_iterated(
-            b,
-            "geev",
-            [*parts, *sides],
-            x,
-            {},
-            compute_left=flags[0],
-            compute_right=flags[1],
-        )
+        function, options = "geev", dict(zip(("compute_left", "compute_right"), flags, strict=True))
+        if b.module.platform == "cuda":
+            function = "cuhybrid_eig_comp" if is_complex else "cuhybrid_eig_real"
+            options = {
+                "left": flag(compute_left_eigenvectors),
+                "right": flag(compute_right_eigenvectors),
+                "magma": '"auto"',
+            }
+        *found, left, right = call_iterated(b, function, [*parts, *sides], x, {}, **options)
         scale = b.broadcast(unit, w.update(dtype=unit.aval.dtype), range(w.ndim - 1))
         if is_complex:
             scale = b.op("stablehlo.complex", w, scale, b.full(0, scale.aval))

@@ -29,6 +29,9 @@ from .spectra import (
 )
 from .triangular import triangle
 
+_CHOSEN_BY_SIZE = "0 : ui8"
+"""The algorithm, for cuSOLVER: Jacobi's for small matrices, else by a tridiagonal one."""
+
 
 @final
 class EighImplementation(enum.Enum):
@@ -75,6 +78,8 @@ class Eigh(IteratedFactorisation):
             return [b.full(0, aval) for aval in out]
         function = "heevd" if x.aval.dtype.kind == "c" else "syevd"
         options = {"mode": letter("V"), "uplo": letter("L" if lower else "U")}
+        if b.module.platform == "cuda":
+            options = {"algorithm": _CHOSEN_BY_SIZE, "uplo": options["uplo"]}
         return call_iterated(b, function, out, x, {0: 0}, **options)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, lower: bool) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engines.xla.library_calls import call_lapack, nan_where_failed
+from ...engines.xla.library_calls import call_lapack, call_library, nan_where_failed
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.sums import reduce_with
 from .lapack import Memory, Plan
@@ -81,11 +81,11 @@ def call_iterated(
     aliases: Mapping[int, int],
     **attributes: str,
 ) -> list[Value]:
-    """Call a function of LAPACK whose operand is the matrix `x`; NaN where that is not finite.
+    """Call a function of a library whose operand is the matrix `x`; NaN where that is not finite.
 
     Args:
         b: of the block that calls.
-        function: name without the letter of the dtype.
+        function: of LAPACK, without the letter of the dtype, or the whole name of another one.
         outs: avals of the results; ``info``, which comes last, is not among them.
         x: matrices.
         aliases: as in `call_lapack`.
@@ -97,7 +97,8 @@ def call_iterated(
     safe = b.op("stablehlo.select", x.aval, chosen, x, b.full(0, x.aval))
     info = finite.aval.update(dtype=np.dtype(np.int32))
     ranks = [2, *[out.ndim - stack for out in outs], 0]
-    *found, failed = call_lapack(
+    call = call_library if function.startswith("cu") else call_lapack
+    *found, failed = call(
         b, function, [*outs, info], safe, ranks=ranks, aliases=aliases, **attributes
     )
     failed = b.op("stablehlo.select", info, finite, failed, b.full(1, info))

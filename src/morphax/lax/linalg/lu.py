@@ -10,7 +10,7 @@ import numpy as np
 from ...core import Zero, aval_of, not_differentiable
 from ...core.dims import Shape, min_dim
 from ...engines import loops
-from ...engines.xla.library_calls import call_lapack
+from ...engines.xla.library_calls import call_lapack, call_library
 from ...engines.xla.row_order_calls import call_row_orders, may_call_row_orders
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
@@ -212,6 +212,9 @@ def lower_permutation(b: Builder, out: Any, pivots: Value) -> Value:
     scalar = pivots.aval.update(shape=())
     last = b.broadcast(b.size(out.shape[-1] - 1, scalar), pivots.aval, ())
     kept = b.op("stablehlo.clamp", pivots.aval, b.full(0, pivots.aval), pivots, last)
+    if b.module.platform == "cuda":
+        (found,) = call_library(b, "cu_lu_pivots_to_permutation", [out], kept, ranks=(1, 1))
+        return found
     return counted_loop(b, count, _exchange, numbers, kept, numbers)[0]
 
 

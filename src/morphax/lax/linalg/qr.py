@@ -122,6 +122,7 @@ class Qr(MatrixOperation):
                 b.full(0, out),
                 ranks=(2, 1, 2, 1, 1),
                 aliases={0: 0, 1: 1},
+                **({"magma": '"auto"'} if b.module.platform == "cuda" else {}),
             )
             places = [b.op("stablehlo.subtract", out, found, b.full(1, out))]
         else:

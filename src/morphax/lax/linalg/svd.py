@@ -12,6 +12,7 @@ from ...core import aval_of
 from ...core.dims import Shape, min_dim
 from ...engines.xla.library_calls import letter
 from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.devices import default_platform
 from ...util.messages import message
 from ..elementwise.arithmetic import add, div, mul, sub
 from ..elementwise.complex import complex as complex_of
@@ -33,11 +34,16 @@ from .spectra import (
     scaled_columns,
     weighted,
 )
+from .svd_cuda import lower_svd
 
 
 @final
 class SvdAlgorithm(enum.Enum):
-    """Algorithms for `svd`; on the CPU divide and conquer, which is the default, and QR."""
+    """Algorithms for `svd`; on the CPU divide and conquer, which is the default, and QR.
+
+    CUDA has QR, rotations (Jacobi) and polar decompositions; rotations are its default for matrices
+    of up to 1024 rows and columns.
+    """
 
     DEFAULT = "default"
     QR = "QR"
@@ -119,6 +125,11 @@ class Svd(IteratedFactorisation):
         (*stack, m, n), rank = x.aval.shape, min_dim(*x.aval.shape[-2:])
         if not x.aval.size:
             return [b.full(0, out[0]), *[_identity(b, aval) for aval in out[1:]]]
+        if b.module.platform == "cuda":
+            found = lower_svd(
+                b, out[0], x, full_matrices=full_matrices, method=_OF_CUSOLVER.get(algorithm)
+            )
+            return found if compute_uv else found[:1]
         sides = (m, n) if full_matrices else (rank, rank)
         u, vh = [x.aval.update(shape=(*stack, *s)) for s in ((m, sides[0]), (sides[1], n))]
         mode = ("A" if full_matrices else "S") if compute_uv else "N"
@@ -149,7 +160,17 @@ class Svd(IteratedFactorisation):
         return [s, u, vh], [real_part(diagonal), u_dot, adjoint(v_dot)]
 
 
+_OF_CUSOLVER = {
+    SvdAlgorithm.QR: "gesvd",
+    SvdAlgorithm.JACOBI: "gesvdj",
+    SvdAlgorithm.POLAR: "gesvdp",
+}
+
+
 def _function(algorithm: SvdAlgorithm) -> str:
+    """LAPACK's."""
+    if algorithm not in (SvdAlgorithm.QR, SvdAlgorithm.DIVIDE_AND_CONQUER):
+        raise _not_for_the_cpu(algorithm)
     return "gesvd" if algorithm is SvdAlgorithm.QR else "gesdd"
 
 
@@ -223,7 +244,7 @@ def svd(
             rows, those of the singular values.
         compute_uv: whether U and Vᴴ are returned.
         subset_by_index: range (start, stop) of the places of the singular values that are wanted.
-        algorithm: `None`, or one of `SvdAlgorithm` that runs on the CPU.
+        algorithm: `None`, or one of `SvdAlgorithm` that the platform has.
 
     Returns:
         The triple (U, s, Vᴴ), of shapes `(..., m, k)`, `(..., k)` and `(..., k, n)`, or s alone; s
@@ -232,11 +253,11 @@ def svd(
     Raises:
         ShapeError: if `x` is no stack of matrices.
         ValueError: if the subset is no range, or is wanted with full matrices.
-        NotImplementedError: for an algorithm that does not run on the CPU; for derivatives of full
+        NotImplementedError: for an algorithm that the platform has not; for derivatives of full
             matrices unless `x` is square.
 
     Reference:
-        LAPACK, gesdd; for `SvdAlgorithm.QR`, gesvd.
+        LAPACK, gesdd; for `SvdAlgorithm.QR`, gesvd; on CUDA cuSOLVER's gesvdj, gesvd, gesvdp.
 
     Example:
         >>> import morphax.numpy as jnp
@@ -268,12 +289,16 @@ _NO_FULL_SUBSET = message(
 
 
 def _checked_algorithm(algorithm: SvdAlgorithm | None) -> SvdAlgorithm:
-    """QR or divide and conquer."""
+    """The algorithm that is meant; CUDA has no divide and conquer, and takes what is quicker."""
     if algorithm in (None, SvdAlgorithm.DEFAULT, SvdAlgorithm.DIVIDE_AND_CONQUER):
         return SvdAlgorithm.DIVIDE_AND_CONQUER
-    if algorithm is SvdAlgorithm.QR:
-        return algorithm
-    raise NotImplementedError(
+    if algorithm is not SvdAlgorithm.QR and default_platform() == "cpu":
+        raise _not_for_the_cpu(algorithm)
+    return algorithm
+
+
+def _not_for_the_cpu(algorithm: SvdAlgorithm) -> NotImplementedError:
+    return NotImplementedError(
         message(
             "lax.linalg.svd, argument algorithm",
             given=repr(algorithm),

@@ -14,7 +14,7 @@ import numpy as np
 from ...core import aval_of, is_undefined_primal, is_zero
 from ...core.dims import Shape
 from ...engines import loops
-from ...engines.xla.library_calls import call_lapack, nan_where_failed
+from ...engines.xla.library_calls import call_lapack, call_library, nan_where_failed
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -74,6 +74,8 @@ class TridiagonalSolve(MatrixOperation):
         if perturb_singular:
             (x,) = call_lapack(b, "tridiagonal_solve_perturbed", [out], *values, ranks=(*ranks, 2))
             return x
+        if b.module.platform == "cuda":
+            return _by_cusparse(b, out, *values)
         info = out.update(shape=out.shape[:-2], dtype=np.dtype(np.int32))
         *_, x, failed = call_lapack(
             b,
@@ -120,6 +122,53 @@ class TridiagonalSolve(MatrixOperation):
         last = aval_of(d).ndim - 1
         lower, upper = _shifted(du, 1, last), _shifted(dl, -1, last)
         return [None, None, None, self.bind(lower, d, upper, ct, **params)]
+
+
+_FEWEST_ROWS = 3  # of a system that cuSPARSE solves
+
+
+def _by_cusparse(b: Builder, out: Any, *values: Value) -> Value:
+    """X, beside rows x = 0 that small systems are made larger by.
+
+    The library tells of no failure, and divides by the pivots of a singular matrix.
+    """
+    rows = out.ndim - 2
+    added = max(_FEWEST_ROWS - out.shape[rows], 0) if out.is_static else 0
+    lower, diagonal, upper, right = values
+    # It wants zeros where diagonals have elements that are not of the matrix.
+    lower = _framed(b, _without(b, lower, rows, first=True), rows, 1, added)
+    upper = _framed(b, _without(b, upper, rows, first=False), rows, 0, added + 1)
+    diagonal = _framed(b, diagonal, rows, 0, added, 1.0)
+    right = _framed(b, right, rows, 0, added)
+    (x,) = call_library(
+        b,
+        "cusparse_gtsv2_ffi",
+        [right.aval],
+        lower,
+        diagonal,
+        upper,
+        right,
+        ranks=(1, 1, 1, 2, 2),
+        aliases={0: 3},
+    )
+    return b.slice(x, out, [0] * out.ndim, out.shape) if added else x
+
+
+def _without(b: Builder, x: Value, axis: int, *, first: bool) -> Value:
+    """`x` without its first or last element along an axis."""
+    size = x.aval.shape[axis]
+    return b.slice_along(x, axis, 1, size) if first else b.slice_along(x, axis, 0, size - 1)
+
+
+def _framed(
+    b: Builder, x: Value, axis: int, before: int, behind: int, number: float = 0.0
+) -> Value:
+    """`x` between so many equal numbers along an axis."""
+    aval = x.aval
+    size = aval.shape[axis] + before + behind
+    out = aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis + 1 :]))
+    config = [(before, behind, 0) if i == axis else (0, 0, 0) for i in range(aval.ndim)]
+    return b.pad(x, out, b.constant(number, aval.update(shape=())), config)
 
 
 def _nan(dtype: Any) -> Any:

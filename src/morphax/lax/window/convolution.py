@@ -35,6 +35,7 @@ from ..ground.out_sharding import split_beside
 from ..shape.shape_operations import rev
 from .convolution_axes import ConvDimensionNumbers, arranged, placed, windows_of
 from .convolution_numpy import convolved, kernel_of_few, native
+from .convolution_parts import lower_in_parts
 from .convolution_sizes import is_too_small_for_libraries
 from .depthwise_lowering import is_depthwise, lower_depthwise
 from .feature_groups import merged_into, split_off
@@ -132,21 +133,26 @@ class ConvGeneralDilated(Primitive):
             moved = zip(windows, numbers.lhs_spec[2:], strict=True)
             on_axes = [replace(w, axis=axis) for w, axis in moved]
             return lower_depthwise(b, out, x, y, on_axes, numbers)
-        # XLA adds up too often where the spatial axes of one operand are split over devices and
-        # the other operand is split in any way.
-        return b.convolution(
-            whole_along(b, x, numbers.lhs_spec[2:]),
-            whole_along(b, y, numbers.rhs_spec[2:]),
-            out,
-            params["padding"],
-            window_strides=i64_array(params["window_strides"]),
-            lhs_dilation=i64_array(params["lhs_dilation"]),
-            rhs_dilation=i64_array(params["rhs_dilation"]),
-            dimension_numbers=_dimension_attribute(numbers),
-            feature_group_count=f"{groups} : i64",
-            batch_group_count=f"{params['batch_group_count']} : i64",
-            precision_config=precision_attribute(precision),
-        )
+
+        def convolve(x: Value, y: Value, out: Any) -> Value:
+            # XLA adds up too often where the spatial axes of one operand are split over devices and
+            # the other operand is split in any way.
+            return b.convolution(
+                whole_along(b, x, numbers.lhs_spec[2:]),
+                whole_along(b, y, numbers.rhs_spec[2:]),
+                out,
+                params["padding"],
+                window_strides=i64_array(params["window_strides"]),
+                lhs_dilation=i64_array(params["lhs_dilation"]),
+                rhs_dilation=i64_array(params["rhs_dilation"]),
+                dimension_numbers=_dimension_attribute(numbers),
+                feature_group_count=f"{groups} : i64",
+                batch_group_count=f"{params['batch_group_count']} : i64",
+                precision_config=precision_attribute(precision),
+            )
+
+        found = lower_in_parts(b, convolve, out, x, y) if out.size else None
+        return convolve(x, y, out) if found is None else found
 
     def to_loops(
         self, b: loops.Builder, out: Any, x: loops.Value, y: loops.Value, **params: Any

@@ -3,6 +3,7 @@
 #
 #   make demo      run the demonstration
 #   make test      what CI runs: lint, structure, types, the tests, and a sample on newer Pythons
+#   make test-gpu  the tests that need a GPU, with a plugin for it in the environment (PLUGIN=...)
 #   make test-whole  the tables that `make test` takes a sample of, in full
 #   make fuzz      run random programs in many ways that must agree, for SECONDS=600
 #   make bench     compare with JAX, in an environment of its own
@@ -55,6 +56,13 @@ tests: $(VENV)/test.stamp
 test-whole: $(VENV)/test.stamp
 	MORPHAX_TEST_WHOLE=1 $(BIN)/python -m pytest -q -n $(JOBS) \
 	  tests/transforms/test_identity_on_and_off.py tests/export/test_cases_for_all_sizes.py
+
+# Without a GPU, or its plugin, they are passed over.
+PLUGIN ?= jax-cuda12-plugin[with-cuda]
+.PHONY: test-gpu
+test-gpu: $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet "$(PLUGIN)==$$($(BIN)/python -c 'import jaxlib; print(jaxlib.__version__)')"
+	XLA_PYTHON_CLIENT_PREALLOCATE=false $(BIN)/python -m pytest -q -n $(JOBS) tests/gpu
 
 # Later versions have another jaxlib (see pyproject.toml), other bytecode, another standard library:
 # every SAMPLE-th test runs on each that is found.

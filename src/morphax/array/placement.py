@@ -80,7 +80,7 @@ def put(x: Any, place: Any = None, *, donate: bool = False, may_alias: bool | No
         guard_transfer("host_to_device", x, place, explicit=True)
     copy = may_alias is False and not fresh
     if place is None:
-        result = source.copied() if copy else _at_default(source) if fresh else source
+        result = source.copied() if copy else at_default_place(source) if fresh else source
     else:
         sharding = _sharding(place, source)
         if membership() is not None:
@@ -108,9 +108,16 @@ def _as_array(x: Any, fresh: bool) -> Array:
     return Array.from_host(x)
 
 
-def _at_default(x: Array) -> Array:
-    """A new array in host memory, on the default device."""
+def at_default_place(x: Array) -> Array:
+    """A new array in host memory, which nobody else has, on the default device."""
     return x if host_is_default() else x.placed(default_place(), committed=False)
+
+
+def beside(x: Array, source: Any) -> Array:
+    """A new array in host memory on the device that `source` is bound to, if it is bound to one."""
+    if type(source) is Array and source._committed and source.place.num_devices == 1:
+        return x.placed(source.place.own_memory, committed=True)
+    return at_default_place(x)
 
 
 def checked_place(place: Any) -> Any:

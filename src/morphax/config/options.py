@@ -215,9 +215,8 @@ class Config:
         True, "Compute residuals of loops again that quickly follow from others.", trace=True
     )
     split_divergent_loops: bool = option(True, "Run members of loops in blocks.", trace=True)
-    replay_first_calls: bool = option(
-        False, "Make a program of an eager function at its first call, not at the second."
-    )
+    replay_first_calls: bool = option(False, "Make programs of eager functions at first calls.")
+    replay_placed_calls: bool = option(True, "Compile eager functions whole on other devices.")
     keep_freed_memory: bool = option(True, "Let the C library keep large results that are freed.")
     cpu_collectives_implementation: Literal["gloo", "mpi", "megascale"] = option(
         "gloo", "How CPU processes communicate."

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import dtypes, lax, tree
 from ..array import Array
+from ..array.placement import at_default_place
 from ..core import aval_of, carries_aval, current_trace, is_value, root_trace
 from ..core.values import computed
 from ..dtypes.numbers import checked_int, host_scalar
@@ -137,7 +138,7 @@ def _known(x: Any) -> Any:
     """
     made, trace = Array.from_host(x), current_trace()
     if trace is root_trace():
-        return made
+        return at_default_place(made)
     if made.ndim:
         return trace.constant(made)
     # A scalar is written as a literal.

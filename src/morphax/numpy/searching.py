@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..array import Array
+from ..array.placement import beside
 from ..core import aval_of
 from ..core.dims import Dim
 from ..engines.reference.replay import replayed
@@ -65,7 +66,8 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     if size is None:
         fix = "Pass size=, the number of places to return; or use jnp.where(mask, x, y)."
         found = np.nonzero(concrete_values("jnp.nonzero", mask, fix))
-        return tuple([Array.from_host(places.astype(index_dtype())) for places in found])
+        dtype = index_dtype()
+        return tuple([beside(Array.from_host(i.astype(dtype)), mask) for i in found])
     filling = 0 if fill_value is None else fill_value
     fills = filling if isinstance(filling, tuple) else (filling,) * len(shape)
     return _nonzero_of_size(mask, counted_or_symbolic("jnp.nonzero, argument size", size), fills)

@@ -61,7 +61,7 @@ class ReferenceEngine(Engine):
     ) -> Verdict:
         if operations > MOST_INTERPRETED:
             return Verdict(False, "NumPy runs few operations only")
-        if not _is_in_host_memory(place):
+        if not is_in_host_memory(place):
             return Verdict(False, "NumPy computes in the memory of the host")
         is_small = jaxpr is None or all(
             aval_of(v).size <= _SMALL_SIZE for eqn in jaxpr.eqns for v in eqn.outvars
@@ -96,7 +96,7 @@ class ReferenceEngine(Engine):
         ]
 
 
-def _is_in_host_memory(place: Sharding) -> bool:
+def is_in_host_memory(place: Sharding) -> bool:
     """Whether NumPy computes there; asks no client about arrays at home on the CPU."""
     if place is sharding_module.home and host_is_default():
         return True

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import unwrap
 from types import NoneType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, final
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ...config import current as current_config
 from ...core import (
     Calls,
     HasAval,
+    Jaxpr,
     ShapedArray,
     attributed_to,
     aval_of,
@@ -45,6 +46,7 @@ from ..choice import preferred_engines
 from .eager import compiled
 from .kernel_program import kernel_program
 from .kernels import KernelCall, are_large
+from .placed_replay import PlacedPrograms, placed_program, where_placed
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ROOT = root_trace()
@@ -84,9 +86,6 @@ def replayed(
     """
 
     def decorate(function: F) -> F:
-        programs: Programs = MemoTable(max_entries=1024)
-        met: MemoTable[bool] = MemoTable(max_entries=1024)
-        calls: Calls = MemoTable(max_entries=1024)
         code = unwrap(function).__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         roles = dict.fromkeys(code.co_varnames[:operands], _OPERAND)
@@ -94,27 +93,19 @@ def replayed(
         assert set(arrays) <= set(names), "they are parameters"
         later = [roles.get(name, _STATIC) for name in names[operands : code.co_argcount]]
         positions = (*[_OPERAND] * operands, *later)
+        programs: Programs = MemoTable(max_entries=1024)
+        calls: Calls = MemoTable(max_entries=1024)
+        replay = _Replay(function, by_numpy, names, positions, roles, programs)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
                 result = known_result(programs, positions, roles, args, kwargs)
                 if result is NotImplemented:
-                    inputs: list[Any] = []
-                    signature = _signature(positions, roles, args, kwargs, inputs)
-                    assert signature is not None, "only what can be replayed is looked for"
-                    key = signature, tuple(kwargs), current_config().trace_key
-                    program = programs[key]
-                    if program is missing:
-                        given = (*args, *kwargs.values())
-                        if by_numpy is None and _is_first(met, key, signature, given):
-                            with recording():
-                                return function(*args, **kwargs)
-                        program = _program(function, by_numpy, names, signature, args, kwargs)
-                        program = programs.add(key, program)
-                    if program is not None:
-                        return program(inputs)
-                elif result is not None:
+                    result = replay.new_result(args, kwargs)
+                elif result is None and current_trace() is _ROOT:
+                    result = replay.placed_result(args, kwargs)
+                if result is not None:
                     return result
                 return call_or_recorded(calls, function, args, kwargs)
             except Exception as error:
@@ -124,6 +115,68 @@ def replayed(
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+@final
+class _Replay:
+    """A function that takes part, and what is known of calls of it."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        by_numpy: Callable[..., Any] | None,
+        names: Sequence[str],
+        positions: tuple[int, ...],
+        roles: dict[str, int],
+        programs: Programs,
+    ) -> None:
+        self._function = function
+        self._by_numpy = by_numpy
+        self._names = names
+        self._parameters = positions, roles
+        self._programs = programs
+        self._placed_programs: PlacedPrograms = MemoTable(max_entries=1024)
+        self._met: MemoTable[bool] = MemoTable(max_entries=1024)
+
+    def new_result(self, args: Arguments, kwargs: dict[str, Any]) -> Any:
+        """The result of a call of which no program is known yet; `None` if there is none."""
+        inputs: list[Any] = []
+        signature = _signature(*self._parameters, args, kwargs, inputs)
+        assert signature is not None, "only what can be replayed is looked for"
+        key = signature, tuple(kwargs), current_config().trace_key
+        program = self._programs[key]
+        if program is missing:
+            given = (*args, *kwargs.values())
+            if self._by_numpy is None and _is_first(self._met, key, signature, given):
+                with recording():
+                    return self._function(*args, **kwargs)
+            made = _program(self._function, self._by_numpy, self._names, signature, args, kwargs)
+            program = self._programs.add(key, made)
+        return None if program is None else program(inputs)
+
+    def placed_result(self, args: Arguments, kwargs: dict[str, Any]) -> Any:
+        """The result of a call for which the host's memory is not the place.
+
+        `None` where the function itself is to run.
+        """
+        config = current_config()
+        if config.debugs_execution or preferred_engines or not config.replay_placed_calls:
+            return None
+        inputs: list[Any] = []
+        signature = _signature(*self._parameters, args, kwargs, inputs, take=_itself)
+        if signature is None:
+            return None
+        name = self._function.__name__
+        place, committed = where_placed(inputs, name)
+        if place is None:
+            return None
+        key = place, signature, tuple(kwargs), config.trace_key
+        program = self._placed_programs[key]
+        if program is missing:
+            staged = _staged(self._function, signature, args, kwargs)
+            made = None if staged is None else placed_program(name, *staged, place)
+            program = self._placed_programs.add(key, made)
+        return None if program is None else program(inputs, committed)
 
 
 @twin_in(compiled)
@@ -156,35 +209,48 @@ def known_result(
     return None if program is None else program(inputs)
 
 
+def _at_home(x: Array) -> np.ndarray[Any, Any] | None:
+    """The numbers of an array that is bound to no device."""
+    if x._committed:
+        return None
+    return x.to_host() if x._host is None else x._host
+
+
+def _itself(x: Array) -> Array:
+    return x
+
+
 def _signature(
     positions: tuple[int, ...],
     roles: dict[str, int],
     args: Arguments,
     kwargs: dict[str, Any],
     inputs: list[Any],
+    take: Callable[[Array], Any] = _at_home,
 ) -> tuple[Any, ...] | None:
     """What a program depends on of each argument; None if the call cannot be replayed."""
     count = len(positions)
     signature = [
-        _read(x, positions[i] if i < count else _STATIC, inputs) for i, x in enumerate(args)
+        _read(x, positions[i] if i < count else _STATIC, inputs, take) for i, x in enumerate(args)
     ]
     for name, x in kwargs.items():
-        signature.append(_read(x, roles.get(name, _STATIC), inputs))
+        signature.append(_read(x, roles.get(name, _STATIC), inputs, take))
     return None if None in signature else tuple(signature)
 
 
-def _read(x: Any, role: int, inputs: list[Any]) -> Any:
-    """What a program depends on of an argument; numbers go to `inputs`.
+def _read(x: Any, role: int, inputs: list[Any], take: Callable[[Array], Any]) -> Any:
+    """What a program depends on of an argument; what `take` gives of numbers goes to `inputs`.
 
     The aval of an operand, a static argument's key in a tuple, the kind of a list or tuple of
-    operands and this of each, or `None` if the call cannot be replayed: an array is bound to a
-    device, or the argument is no constant.
+    operands and this of each, or `None` if the call cannot be replayed: `take` gives nothing of an
+    array, or the argument is no constant.
     """
     kind = type(x)
     if role != _STATIC and kind is Array:
-        if x._committed:
+        taken = take(x)
+        if taken is None:
             return None
-        inputs.append(x.to_host() if x._host is None else x._host)
+        inputs.append(taken)
         return x.aval
     if role == _OPERAND and kind in _SCALARS:
         if kind is int and x not in _SMALL:
@@ -193,7 +259,7 @@ def _read(x: Any, role: int, inputs: list[Any]) -> Any:
         inputs.append(np.asarray(x, aval.dtype))
         return aval
     if role != _STATIC and _holds_operands(x):
-        members = [_read(item, _OPERAND, inputs) for item in x]
+        members = [_read(item, _OPERAND, inputs, take) for item in x]
         return None if None in members else (kind, *members)
     if kind not in _CONSTANTS and not _is_constant(x):
         return None
@@ -244,18 +310,16 @@ def _sizes(given: Iterable[Any]) -> Iterator[int]:
             yield abs(int(x)) or 1
 
 
-def _program(
+def _staged(
     function: Callable[..., Any],
-    by_numpy: Callable[..., Any] | None,
-    names: Sequence[str],
     signature: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-) -> KernelCall | None:
-    avals = _avals(signature)
-    if any([isinstance(a.dtype, np.dtype) and dtypes.itemsize_bits(a.dtype) < 8 for a in avals]):
-        return None
+) -> tuple[Jaxpr, Callable[[list[Any]], Any] | None] | None:
+    """The program of a call, and what makes its result of several arrays if it is not one.
 
+    None if the function looks at a number, or gives something else than arrays.
+    """
     # What makes the result of several arrays, if there are several, and whether that is all it is.
     collectors: list[Any] = []
     plain: list[bool] = []
@@ -274,10 +338,28 @@ def _program(
 
     try:
         with recording(), attributed_to(NOWHERE):
-            jaxpr = stage_closed(on_operands, avals)
+            jaxpr = stage_closed(on_operands, _avals(signature))
     except ConcretizationTypeError:
         # It looks at a number after all, of those in a list say, and does so itself.
         return None
+    return (jaxpr, *(collectors or [None])) if all(plain) else None
+
+
+def _program(
+    function: Callable[..., Any],
+    by_numpy: Callable[..., Any] | None,
+    names: Sequence[str],
+    signature: Sequence[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> KernelCall | None:
+    avals = _avals(signature)
+    if any([isinstance(a.dtype, np.dtype) and dtypes.itemsize_bits(a.dtype) < 8 for a in avals]):
+        return None
+    staged = _staged(function, signature, args, kwargs)
+    if staged is None:
+        return None
+    jaxpr, collect = staged
     if not avals and sum([aval.size for aval in jaxpr.out_avals]) > _LARGEST_KEPT:
         return None
     if by_numpy is not None:
@@ -292,8 +374,8 @@ def _program(
             if by_hand is not None:
                 is_large = are_large([*jaxpr.out_avals, *avals])
                 function = pooled(by_hand) if is_large else by_hand
-                return KernelCall(function, jaxpr.out_avals, *(collectors or [None]))
-    return kernel_program(jaxpr, *collectors) if all(plain) else None
+                return KernelCall(function, jaxpr.out_avals, collect)
+    return kernel_program(jaxpr, *([] if collect is None else [collect]))
 
 
 def _avals(signature: Sequence[Any]) -> list[ShapedArray]:

@@ -3,7 +3,7 @@
 #
 #   make demo      run the demonstration
 #   make test      what CI runs: lint, structure, types, the tests, and a sample on newer Pythons
-#   make test-gpu  the tests that need a GPU, with a plugin for it in the environment (PLUGIN=...)
+#   make test-gpu  the tests that need a GPU, in an environment with the plugin PLUGIN
 #   make test-whole  the tables that `make test` takes a sample of, in full
 #   make fuzz      run random programs in many ways that must agree, for SECONDS=600
 #   make bench     compare with JAX, in an environment of its own
@@ -57,11 +57,15 @@ test-whole: $(VENV)/test.stamp
 	MORPHAX_TEST_WHOLE=1 $(BIN)/python -m pytest -q -n $(JOBS) \
 	  tests/transforms/test_identity_on_and_off.py tests/export/test_cases_for_all_sizes.py
 
-# Without a GPU, or its plugin, they are passed over.
+# With the plugin in it, an environment computes on a GPU by default; so this one is of its own.
 PLUGIN ?= jax-cuda12-plugin[with-cuda]
-.PHONY: test-gpu
-test-gpu: $(VENV)/test.stamp
-	$(BIN)/python -m pip install --quiet "$(PLUGIN)==$$($(BIN)/python -c 'import jaxlib; print(jaxlib.__version__)')"
+.PHONY: test-gpu tests-gpu
+test-gpu:
+	@$(MAKE) --no-print-directory tests-gpu VENV=.venv-gpu
+
+tests-gpu: $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet \
+	  "$(PLUGIN)==$$($(BIN)/python -c 'import jaxlib; print(jaxlib.__version__)')"
 	XLA_PYTHON_CLIENT_PREALLOCATE=false $(BIN)/python -m pytest -q -n $(JOBS) tests/gpu
 
 # Later versions have another jaxlib (see pyproject.toml), other bytecode, another standard library:
@@ -154,4 +158,4 @@ clean:
 	find src tests tools benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean
-	rm -rf .venv $(NEWER:%=.venv-%) .venv-bench .venv-asan .venv-ecosystem
+	rm -rf .venv $(NEWER:%=.venv-%) .venv-bench .venv-asan .venv-ecosystem .venv-gpu

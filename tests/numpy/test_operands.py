@@ -242,3 +242,12 @@ def test_arrays_do_not_change_with_buffers() -> None:
     made = [jnp.array(buffer), jnp.asarray(buffer)]
     buffer[0] = 0
     assert [x.tolist() for x in made] == [[97, 98]] * 2
+
+
+def test_a_sign_that_is_copied_is_weak_only_of_two_weak_numbers() -> None:
+    x, weak = jnp.ones(2), 1.5 * jnp.arange(2)
+    assert weak.weak_type
+    for magnitude, sign in ((1.5, x), (weak, x), (x, weak), (x, 1.5)):
+        assert not jax.jit(jnp.copysign)(magnitude, sign).weak_type
+        assert not jnp.copysign(magnitude, sign).weak_type
+    assert jnp.copysign(weak, -1.0).weak_type

@@ -52,6 +52,7 @@ _OF_OTHER_STEPS = {
         *("igammac", "reduce_precision", "exp", "logistic"),
     )
 }
+_OF_OTHER_STEPS |= {name for name in fusion.native.operations if name.endswith("_complex64")}
 _OPERATIONS = sorted(
     fusion.native.operations - {"random_bits_uint32", *_CONVERSIONS, *_OF_OTHER_STEPS}
 )

@@ -51,6 +51,7 @@ class Exp2(ComputedWide):
 
     name = "exp2"
     accepts = INEXACT
+    compiled = True
     numpy = _exp2
 
     def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
@@ -76,6 +77,7 @@ class Expm1(SpecialPoints):
 
     name = "expm1"
     accepts = INEXACT
+    compiled = True
     numpy = _expm1
     stablehlo = "stablehlo.exponential_minus_one"
 
@@ -100,6 +102,7 @@ class Log(SpecialPoints):
 
     name = "log"
     accepts = INEXACT
+    compiled = True
     numpy = np.log
     stablehlo = "stablehlo.log"
 
@@ -128,6 +131,7 @@ class Log2(ComputedWide):
 
     name = "log2"
     accepts = INEXACT
+    compiled = True
     numpy = _log2
 
     def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
@@ -156,6 +160,7 @@ class Log1p(SpecialPoints):
 
     name = "log1p"
     accepts = INEXACT
+    compiled = True
     numpy = _log1p
     stablehlo = "stablehlo.log_plus_one"
 

@@ -28,6 +28,7 @@ class Sin(Wave):
     """sin x, element by element."""
 
     name = "sin"
+    compiled = True
     numpy = np.sin
     stablehlo = "stablehlo.sine"
     angle = "real"
@@ -42,6 +43,7 @@ class Cos(Wave):
     """cos x, element by element."""
 
     name = "cos"
+    compiled = True
     numpy = np.cos
     stablehlo = "stablehlo.cosine"
     angle = "real"
@@ -58,6 +60,7 @@ class Tan(SpecialPoints):
 
     name = "tan"
     accepts = INEXACT
+    compiled = True
     numpy = np.tan
     stablehlo = "stablehlo.tan"
 

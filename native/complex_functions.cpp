@@ -23,8 +23,7 @@
 #include <complex>
 #include <limits>
 
-#include "elementary.h"
-#include "kernels.h"
+#include "complex_loops.h"
 #include "wide_elementary.h"
 #include "wide_waves.h"
 
@@ -32,20 +31,15 @@ namespace morphax::complex_functions {
 
 namespace {
 
-using Complex = std::complex<double>;
 using wide::angle;
 using wide::exponential;
 using wide::hyperbolic_sine_and_cosine;
-using wide::kInfinity;
 using wide::kLargestAngle;
 using wide::kLargestHeight;
-using wide::Pair;
 using wide::sine_and_cosine;
 
 constexpr double kLog2 = 0.69314718055994530942, kPerLog2 = 1.44269504088896340736;
 
-MORPHAX_INLINE bool is_finite(double x) { return __builtin_fabs(x) < kInfinity; }
-MORPHAX_INLINE bool are_finite(double x, double y) { return is_finite(x) & is_finite(y); }
 // Whether a height and an angle are such as the formulas have them.
 MORPHAX_INLINE bool is_wave(double height, double angle) {
   return (__builtin_fabs(height) <= kLargestHeight) & (__builtin_fabs(angle) <= kLargestAngle);
@@ -218,38 +212,7 @@ Complex sign_of(Complex z) {
   return {z.real() / size, z.imag() / size};
 }
 
-inline Complex number(const float* parts) { return {parts[0], parts[1]}; }
-inline void store(Complex z, float* parts) {
-  parts[0] = static_cast<float>(z.real());
-  parts[1] = static_cast<float>(z.imag());
-}
-
 }  // namespace
-
-// Functions one by one: compilers make several versions of plain functions only.
-#define MORPHAX_OF_COMPLEX(NAME, FUNCTION, IS_REGULAR)                                  \
-  namespace {                                                                           \
-  MORPHAX_VECTORIZED_WIDE                                                               \
-  bool NAME##_of_regular(std::size_t count, const float* zs, float* results) {          \
-    std::uint64_t irregular = 0;                                                        \
-    for (std::size_t i = 0; i < count; ++i) {                                           \
-      const double x = zs[2 * i], y = zs[2 * i + 1];                                    \
-      const Pair value = FUNCTION(x, y);                                                \
-      results[2 * i] = static_cast<float>(value.first);                                 \
-      results[2 * i + 1] = static_cast<float>(value.second);                            \
-      irregular |= IS_REGULAR(x, y) ? 0 : 1;                                            \
-    }                                                                                   \
-    return irregular == 0;                                                              \
-  }                                                                                     \
-  }                                                                                     \
-  void NAME(std::size_t count, const void* a, const void*, const void*, void* out) {    \
-    const auto* zs = static_cast<const float*>(a);                                      \
-    auto* results = static_cast<float*>(out);                                           \
-    if (NAME##_of_regular(count, zs, results)) return;                                  \
-    for (std::size_t i = 0; i < 2 * count; i += 2) {                                    \
-      if (!IS_REGULAR(zs[i], zs[i + 1])) store(NAME##_of(number(zs + i)), results + i); \
-    }                                                                                   \
-  }
 
 MORPHAX_OF_COMPLEX(exp, exponential_of, is_wave)
 MORPHAX_OF_COMPLEX(exp2, power_of_two, is_wave)
@@ -266,8 +229,6 @@ MORPHAX_OF_COMPLEX(cosh, hyperbolic_cosine, is_wave)
 MORPHAX_OF_COMPLEX(tanh, hyperbolic_tangent, has_tangent)
 MORPHAX_OF_COMPLEX(sqrt, root, are_finite)
 MORPHAX_OF_COMPLEX(sign, direction_of, are_finite)
-
-#undef MORPHAX_OF_COMPLEX
 
 namespace {
 

@@ -28,6 +28,13 @@ MORPHAX_LOOP(sqrt);
 // z / |z|.
 MORPHAX_LOOP(sign);
 MORPHAX_LOOP(quotient);
+// In `complex_inverses.cpp`.
+MORPHAX_LOOP(asin);
+MORPHAX_LOOP(acos);
+MORPHAX_LOOP(atan);
+MORPHAX_LOOP(asinh);
+MORPHAX_LOOP(acosh);
+MORPHAX_LOOP(atanh);
 #undef MORPHAX_LOOP
 
 }  // namespace morphax::complex_functions

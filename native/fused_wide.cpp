@@ -255,6 +255,12 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("tanh_complex64", 1, complex_functions::tanh),
     MORPHAX_WIDE("sqrt_complex64", 1, complex_functions::sqrt),
     MORPHAX_WIDE("sign_complex64", 1, complex_functions::sign),
+    MORPHAX_WIDE("asin_complex64", 1, complex_functions::asin),
+    MORPHAX_WIDE("acos_complex64", 1, complex_functions::acos),
+    MORPHAX_WIDE("atan_complex64", 1, complex_functions::atan),
+    MORPHAX_WIDE("asinh_complex64", 1, complex_functions::asinh),
+    MORPHAX_WIDE("acosh_complex64", 1, complex_functions::acosh),
+    MORPHAX_WIDE("atanh_complex64", 1, complex_functions::atanh),
     MORPHAX_WIDE("div_complex64", 2, complex_functions::quotient),
 };
 

@@ -30,6 +30,12 @@ EXPECTED: dict[str, Callable[[Any], Any]] = {
     "sinh": np.sinh,
     "cosh": np.cosh,
     "tanh": np.tanh,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
     "sqrt": np.sqrt,
     "sign": lambda z: z / np.abs(z),
 }

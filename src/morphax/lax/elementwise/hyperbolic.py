@@ -85,6 +85,7 @@ class Asinh(SpecialPoints):
 
     name = "asinh"
     accepts = INEXACT
+    compiled = True
     numpy = _asinh
     stablehlo = "chlo.asinh"
 
@@ -112,6 +113,7 @@ class Acosh(SpecialPoints):
 
     name = "acosh"
     accepts = INEXACT
+    compiled = True
     numpy = _acosh
     stablehlo = "chlo.acosh"
 
@@ -137,6 +139,7 @@ class Atanh(SpecialPoints):
 
     name = "atanh"
     accepts = INEXACT
+    compiled = True
     numpy = np.arctanh
     stablehlo = "chlo.atanh"
 

@@ -84,6 +84,7 @@ class Asin(SpecialPoints):
 
     name = "asin"
     accepts = INEXACT
+    compiled = True
     numpy = _asin
     stablehlo = "chlo.asin"
 
@@ -107,6 +108,7 @@ class Acos(SpecialPoints):
 
     name = "acos"
     accepts = INEXACT
+    compiled = True
     numpy = _acos
     stablehlo = "chlo.acos"
 
@@ -132,6 +134,7 @@ class Atan(SpecialPoints):
 
     name = "atan"
     accepts = INEXACT
+    compiled = True
     numpy = np.arctan
     stablehlo = "chlo.atan"
 

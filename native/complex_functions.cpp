@@ -144,6 +144,45 @@ MORPHAX_INLINE bool is_ratio(double a, double b, double x, double y) {
   return are_finite(a, b) & are_finite(x, y) & ((x != 0) | (y != 0));
 }
 
+// e^(w log z).
+MORPHAX_INLINE Pair exponent_of_power(double x, double y, double u, double v) {
+  const Pair log = logarithm(x, y);
+  return {u * log.first - v * log.second, v * log.first + u * log.second};
+}
+MORPHAX_INLINE Pair power_of(double x, double y, double u, double v) {
+  const Pair exponent = exponent_of_power(x, y, u, v);
+  return exponential_of(exponent.first, exponent.second);
+}
+// Whole powers are products, exact where they can be.
+MORPHAX_INLINE bool is_whole_power(double u, double v) {
+  return (v == 0) & (__builtin_trunc(u) == u) & (__builtin_fabs(u) < 100);
+}
+MORPHAX_INLINE bool is_power(double x, double y, double u, double v) {
+  const Pair exponent = exponent_of_power(x, y, u, v);
+  return are_finite(x, y) & are_finite(u, v) & ((x != 0) | (y != 0)) & !is_whole_power(u, v) &
+         is_wave(exponent.first, exponent.second);
+}
+Complex product(Complex z, Complex w) {
+  return {z.real() * w.real() - z.imag() * w.imag(), z.real() * w.imag() + z.imag() * w.real()};
+}
+Complex whole_power(Complex z, int exponent) {
+  Complex power = (exponent & 1) != 0 ? z : Complex(1);
+  for (int rest = exponent >> 1; rest > 0; rest >>= 1) {
+    z = product(z, z);
+    if ((rest & 1) != 0) power = power == 1.0 ? z : product(power, z);
+  }
+  return power;
+}
+// Zero has real positive powers only, and its power 0 is 1.
+Complex any_power(Complex z, Complex w) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (w == 0.0) return 1;
+  if (z == 0.0) return w.imag() == 0 && w.real() > 0 ? Complex(0) : Complex(kNan, kNan);
+  if (!is_whole_power(w.real(), w.imag())) return std::pow(z, w);
+  const Complex power = whole_power(z, static_cast<int>(std::abs(w.real())));
+  return w.real() < 0 ? any_ratio(1, power) : power;
+}
+
 // By the exponential that is at most 1.
 MORPHAX_INLINE Pair sigmoid(double x, double y) {
   const Pair power = exponential_of(-__builtin_fabs(x), x < 0 ? y : -y);
@@ -230,31 +269,35 @@ MORPHAX_OF_COMPLEX(tanh, hyperbolic_tangent, has_tangent)
 MORPHAX_OF_COMPLEX(sqrt, root, are_finite)
 MORPHAX_OF_COMPLEX(sign, direction_of, are_finite)
 
-namespace {
-
-MORPHAX_VECTORIZED_WIDE
-bool regular_quotients(std::size_t count, const float* zs, const float* ws, float* results) {
-  std::uint64_t irregular = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double a = zs[2 * i], b = zs[2 * i + 1], x = ws[2 * i], y = ws[2 * i + 1];
-    const Pair value = ratio(a, b, x, y);
-    results[2 * i] = static_cast<float>(value.first);
-    results[2 * i + 1] = static_cast<float>(value.second);
-    irregular |= is_ratio(a, b, x, y) ? 0 : 1;
+// The same of two numbers.
+#define MORPHAX_OF_TWO(NAME, FUNCTION, IS_REGULAR, ANY)                                         \
+  namespace {                                                                                   \
+  MORPHAX_VECTORIZED_WIDE                                                                       \
+  bool NAME##_of_regular(std::size_t count, const float* zs, const float* ws, float* results) { \
+    std::uint64_t irregular = 0;                                                                \
+    for (std::size_t i = 0; i < count; ++i) {                                                   \
+      const double a = zs[2 * i], b = zs[2 * i + 1], x = ws[2 * i], y = ws[2 * i + 1];          \
+      const Pair value = FUNCTION(a, b, x, y);                                                  \
+      results[2 * i] = static_cast<float>(value.first);                                         \
+      results[2 * i + 1] = static_cast<float>(value.second);                                    \
+      irregular |= IS_REGULAR(a, b, x, y) ? 0 : 1;                                              \
+    }                                                                                           \
+    return irregular == 0;                                                                      \
+  }                                                                                             \
+  }                                                                                             \
+  void NAME(std::size_t count, const void* z, const void* w, const void*, void* out) {          \
+    const auto *zs = static_cast<const float*>(z), *ws = static_cast<const float*>(w);          \
+    auto* results = static_cast<float*>(out);                                                   \
+    if (NAME##_of_regular(count, zs, ws, results)) return;                                      \
+    for (std::size_t i = 0; i < 2 * count; i += 2) {                                            \
+      if (!IS_REGULAR(zs[i], zs[i + 1], ws[i], ws[i + 1]))                                      \
+        store(ANY(number(zs + i), number(ws + i)), results + i);                                \
+    }                                                                                           \
   }
-  return irregular == 0;
-}
 
-}  // namespace
+MORPHAX_OF_TWO(quotient, ratio, is_ratio, any_ratio)
+MORPHAX_OF_TWO(power, power_of, is_power, any_power)
 
-void quotient(std::size_t count, const void* z, const void* w, const void*, void* out) {
-  const auto *zs = static_cast<const float*>(z), *ws = static_cast<const float*>(w);
-  auto* results = static_cast<float*>(out);
-  if (regular_quotients(count, zs, ws, results)) return;
-  for (std::size_t i = 0; i < 2 * count; i += 2) {
-    if (!is_ratio(zs[i], zs[i + 1], ws[i], ws[i + 1]))
-      store(any_ratio(number(zs + i), number(ws + i)), results + i);
-  }
-}
+#undef MORPHAX_OF_TWO
 
 }  // namespace morphax::complex_functions

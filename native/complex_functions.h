@@ -28,6 +28,8 @@ MORPHAX_LOOP(sqrt);
 // z / |z|.
 MORPHAX_LOOP(sign);
 MORPHAX_LOOP(quotient);
+// z^w.
+MORPHAX_LOOP(power);
 // In `complex_inverses.cpp`.
 MORPHAX_LOOP(asin);
 MORPHAX_LOOP(acos);

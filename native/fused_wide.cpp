@@ -261,6 +261,7 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("asinh_complex64", 1, complex_functions::asinh),
     MORPHAX_WIDE("acosh_complex64", 1, complex_functions::acosh),
     MORPHAX_WIDE("atanh_complex64", 1, complex_functions::atanh),
+    MORPHAX_WIDE("pow_complex64", 2, complex_functions::power),
     MORPHAX_WIDE("div_complex64", 2, complex_functions::quotient),
 };
 

@@ -114,6 +114,22 @@ def test_quotients() -> None:
     _check_twins(np.asarray(lax.div(x, y)), twin)
 
 
+def test_powers() -> None:
+    rng = np.random.default_rng(0)
+    x, y = _numbers(), (rng.normal(size=(2, 3500)) * 4).astype(np.float32)
+    exponents = (y[0] + 1j * y[1]).astype(C64)
+    wide = np.exp(exponents.astype(np.clongdouble) * np.log(x.astype(np.clongdouble)))
+    result = np.asarray(lax.pow(x, exponents))
+    for part in ("real", "imag"):
+        assert _distances(getattr(result, part), getattr(wide, part)).max() < 0.52
+    for base, exponent, expected in (
+        *((np.inf, 1, np.inf), (0, 0, 1), (0, 2, 0), (2, 0, 1), (0, 1j, np.nan), (0, -1, np.nan)),
+        *((np.inf, 0, 1), (-1, 0.5, 1j), (2, 3, 8), (1j, 2, -1), (1j, -3, 1j), (1 + 1j, 40, 2**20)),
+    ):
+        value = lax.pow(C64(base), C64(exponent))
+        np.testing.assert_allclose(value, C64(expected), atol=1e-7)
+
+
 @pytest.mark.parametrize("name", ["exp", "log", "tan"])
 def test_numbers_depend_on_no_place(name: str) -> None:
     function, z = getattr(lax, name), _numbers()

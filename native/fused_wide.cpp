@@ -164,6 +164,11 @@ MORPHAX_UNARY(i64_of_i32, i32, i64, static_cast<i64>(x))
 MORPHAX_UNARY(i64_of_u32, u32, i64, static_cast<i64>(x))
 MORPHAX_UNARY(u32_of_u64, u64, u32, static_cast<u32>(x))
 
+// The parts of a complex number, of which the real one comes first in memory.
+constexpr bool kLowComesFirst = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+MORPHAX_UNARY(first_half, u64, u32, static_cast<u32>(kLowComesFirst ? x : x >> 32))
+MORPHAX_UNARY(second_half, u64, u32, static_cast<u32>(kLowComesFirst ? x >> 32 : x))
+
 #define MORPHAX_WIDE(NAME, OPERANDS, LOOP) {NAME, OPERANDS, LOOP, nullptr, true}
 
 constexpr Operation kOperations[] = {
@@ -240,6 +245,8 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("int64_of_uint32", 1, i64_of_u32),
     MORPHAX_WIDE("int32_of_int64", 1, u32_of_u64),
     MORPHAX_WIDE("uint32_of_int64", 1, u32_of_u64),
+    MORPHAX_WIDE("real_complex64", 1, first_half),
+    MORPHAX_WIDE("imag_complex64", 1, second_half),
     MORPHAX_WIDE("exp_complex64", 1, complex_functions::exp),
     MORPHAX_WIDE("exp2_complex64", 1, complex_functions::exp2),
     MORPHAX_WIDE("expm1_complex64", 1, complex_functions::expm1),

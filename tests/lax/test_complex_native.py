@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from morphax import lax
+from morphax import numpy as jnp
 from morphax.engines.reference import fusion
 
 pytestmark = pytest.mark.skipif(fusion.native is None, reason="native code is not there")
@@ -128,6 +129,17 @@ def test_powers() -> None:
     ):
         value = lax.pow(C64(base), C64(exponent))
         np.testing.assert_allclose(value, C64(expected), atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1, 700, 300_001])
+def test_parts_are_read_in_chains(size: int) -> None:
+    z = np.resize(_pairs(), size)
+    for _ in range(3):
+        np.testing.assert_array_equal(jnp.isfinite(jnp.asarray(z)), np.isfinite(z))
+        for part in (lax.real, lax.imag):
+            expected = getattr(z, part.__name__)
+            result = np.asarray(part(jnp.asarray(z)))
+            np.testing.assert_array_equal(result.view(np.uint32), expected.copy().view(np.uint32))
 
 
 @pytest.mark.parametrize("name", ["exp", "log", "tan"])

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "elementary.h"
+#include "exponentials.h"
 #include "fused_loops.h"
 #include "half_floats.h"
 #include "incomplete_gamma.h"
@@ -226,6 +227,8 @@ constexpr Operation kOperations[] = {
     {"int32_of_float32", 1, i32_of_f32},
     {"sqrt_float32", 1, sqrt_f32},
     {"rsqrt_float32", 1, rsqrt_f32},
+    {"exp_float32", 1, exponentials::exp},
+    {"logistic_float32", 1, exponentials::logistic},
     {"erf_float32", 1, erf_f32},
     {"erf_inv_float32", 1, erf_inv_f32},
     {"bessel_i0e_float32", 1, special_functions::bessel_i0e},
@@ -300,22 +303,24 @@ constexpr Operation kOperations[] = {
     {"float32_of_bool", 1, f32_of_i32},
     {"float32_of_uint32", 1, f32_of_u32},
 // Numbers of narrow formats are words of float32.
-#define MORPHAX_OF_NARROW(DTYPE, ROUND)                                                        \
-  {"add_" DTYPE, 2, add_f32, ROUND}, {"sub_" DTYPE, 2, sub_f32, ROUND},                        \
-      {"mul_" DTYPE, 2, mul_f32, ROUND}, {"div_" DTYPE, 2, div_f32, ROUND},                    \
-      {"neg_" DTYPE, 1, neg_f32, ROUND}, {"abs_" DTYPE, 1, abs_f32, ROUND},                    \
-      {"square_" DTYPE, 1, square_f32, ROUND}, {"floor_" DTYPE, 1, floor_f32, ROUND},          \
-      {"ceil_" DTYPE, 1, ceil_f32, ROUND}, {"round_even_" DTYPE, 1, rint_f32, ROUND},          \
-      {"round_away_" DTYPE, 1, round_f32, ROUND}, {"sign_" DTYPE, 1, sign_f32, ROUND},         \
-      {"rem_" DTYPE, 2, rem_f32, ROUND}, {"clamp_" DTYPE, 3, clamp_f32, ROUND},                \
-      {"sqrt_" DTYPE, 1, sqrt_f32, ROUND}, {"rsqrt_" DTYPE, 1, rsqrt_f32, ROUND},              \
-      {"erf_" DTYPE, 1, erf_f32, ROUND}, {"erf_inv_" DTYPE, 1, erf_inv_f32, ROUND},            \
-      {"pow_" DTYPE, 2, special_functions::power, ROUND}, {"max_" DTYPE, 2, max_f32, ROUND},   \
-      {"min_" DTYPE, 2, min_f32, ROUND}, {"is_finite_" DTYPE, 1, is_finite_f32},               \
-      {"eq_" DTYPE, 2, eq_f32}, {"ne_" DTYPE, 2, ne_f32}, {"lt_" DTYPE, 2, lt_f32},            \
-      {"le_" DTYPE, 2, le_f32}, {"gt_" DTYPE, 2, gt_f32}, {"ge_" DTYPE, 2, ge_f32},            \
-      {"select_" DTYPE, 3, select}, {"repeat_" DTYPE, 1, copy}, {DTYPE "_of_" DTYPE, 1, copy}, \
-      {"float32_of_" DTYPE, 1, copy}, {"int32_of_" DTYPE, 1, i32_of_f32},                      \
+#define MORPHAX_OF_NARROW(DTYPE, ROUND)                                                         \
+  {"add_" DTYPE, 2, add_f32, ROUND}, {"sub_" DTYPE, 2, sub_f32, ROUND},                         \
+      {"mul_" DTYPE, 2, mul_f32, ROUND}, {"div_" DTYPE, 2, div_f32, ROUND},                     \
+      {"neg_" DTYPE, 1, neg_f32, ROUND}, {"abs_" DTYPE, 1, abs_f32, ROUND},                     \
+      {"square_" DTYPE, 1, square_f32, ROUND}, {"floor_" DTYPE, 1, floor_f32, ROUND},           \
+      {"ceil_" DTYPE, 1, ceil_f32, ROUND}, {"round_even_" DTYPE, 1, rint_f32, ROUND},           \
+      {"round_away_" DTYPE, 1, round_f32, ROUND}, {"sign_" DTYPE, 1, sign_f32, ROUND},          \
+      {"rem_" DTYPE, 2, rem_f32, ROUND}, {"clamp_" DTYPE, 3, clamp_f32, ROUND},                 \
+      {"sqrt_" DTYPE, 1, sqrt_f32, ROUND}, {"rsqrt_" DTYPE, 1, rsqrt_f32, ROUND},               \
+      {"exp_" DTYPE, 1, exponentials::exp, ROUND},                                              \
+      {"logistic_" DTYPE, 1, exponentials::logistic, ROUND}, {"erf_" DTYPE, 1, erf_f32, ROUND}, \
+      {"erf_inv_" DTYPE, 1, erf_inv_f32, ROUND},                                                \
+      {"pow_" DTYPE, 2, special_functions::power, ROUND}, {"max_" DTYPE, 2, max_f32, ROUND},    \
+      {"min_" DTYPE, 2, min_f32, ROUND}, {"is_finite_" DTYPE, 1, is_finite_f32},                \
+      {"eq_" DTYPE, 2, eq_f32}, {"ne_" DTYPE, 2, ne_f32}, {"lt_" DTYPE, 2, lt_f32},             \
+      {"le_" DTYPE, 2, le_f32}, {"gt_" DTYPE, 2, gt_f32}, {"ge_" DTYPE, 2, ge_f32},             \
+      {"select_" DTYPE, 3, select}, {"repeat_" DTYPE, 1, copy}, {DTYPE "_of_" DTYPE, 1, copy},  \
+      {"float32_of_" DTYPE, 1, copy}, {"int32_of_" DTYPE, 1, i32_of_f32},                       \
       {DTYPE "_of_float32", 1, copy, ROUND}, {DTYPE "_of_bool", 1, f32_of_i32},
     MORPHAX_OF_NARROW("bfloat16", round_to_bfloat16) MORPHAX_OF_NARROW("float16", round_to_float16)
 #undef MORPHAX_OF_NARROW

@@ -1,11 +1,13 @@
 // The operations of fused programs on numbers of 64 bits, each a loop that vectorises.
 //
-// What `fused_operations.cpp` says holds for them too: results are rounded exactly.
+// What `fused_operations.cpp` says holds for them too: results are rounded exactly, but for those
+// of complex numbers, which are words of 64 bits here.
 #include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
 
+#include "complex_functions.h"
 #include "fused_loops.h"
 #include "fused_operations.h"
 
@@ -162,6 +164,11 @@ MORPHAX_UNARY(i64_of_i32, i32, i64, static_cast<i64>(x))
 MORPHAX_UNARY(i64_of_u32, u32, i64, static_cast<i64>(x))
 MORPHAX_UNARY(u32_of_u64, u64, u32, static_cast<u32>(x))
 
+// The parts of a complex number, of which the real one comes first in memory.
+constexpr bool kLowComesFirst = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+MORPHAX_UNARY(first_half, u64, u32, static_cast<u32>(kLowComesFirst ? x : x >> 32))
+MORPHAX_UNARY(second_half, u64, u32, static_cast<u32>(kLowComesFirst ? x >> 32 : x))
+
 #define MORPHAX_WIDE(NAME, OPERANDS, LOOP) {NAME, OPERANDS, LOOP, nullptr, true}
 
 constexpr Operation kOperations[] = {
@@ -238,6 +245,31 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("int64_of_uint32", 1, i64_of_u32),
     MORPHAX_WIDE("int32_of_int64", 1, u32_of_u64),
     MORPHAX_WIDE("uint32_of_int64", 1, u32_of_u64),
+    MORPHAX_WIDE("real_complex64", 1, first_half),
+    MORPHAX_WIDE("imag_complex64", 1, second_half),
+    MORPHAX_WIDE("exp_complex64", 1, complex_functions::exp),
+    MORPHAX_WIDE("exp2_complex64", 1, complex_functions::exp2),
+    MORPHAX_WIDE("expm1_complex64", 1, complex_functions::expm1),
+    MORPHAX_WIDE("log_complex64", 1, complex_functions::log),
+    MORPHAX_WIDE("log2_complex64", 1, complex_functions::log2),
+    MORPHAX_WIDE("log1p_complex64", 1, complex_functions::log1p),
+    MORPHAX_WIDE("logistic_complex64", 1, complex_functions::logistic),
+    MORPHAX_WIDE("sin_complex64", 1, complex_functions::sin),
+    MORPHAX_WIDE("cos_complex64", 1, complex_functions::cos),
+    MORPHAX_WIDE("tan_complex64", 1, complex_functions::tan),
+    MORPHAX_WIDE("sinh_complex64", 1, complex_functions::sinh),
+    MORPHAX_WIDE("cosh_complex64", 1, complex_functions::cosh),
+    MORPHAX_WIDE("tanh_complex64", 1, complex_functions::tanh),
+    MORPHAX_WIDE("sqrt_complex64", 1, complex_functions::sqrt),
+    MORPHAX_WIDE("sign_complex64", 1, complex_functions::sign),
+    MORPHAX_WIDE("asin_complex64", 1, complex_functions::asin),
+    MORPHAX_WIDE("acos_complex64", 1, complex_functions::acos),
+    MORPHAX_WIDE("atan_complex64", 1, complex_functions::atan),
+    MORPHAX_WIDE("asinh_complex64", 1, complex_functions::asinh),
+    MORPHAX_WIDE("acosh_complex64", 1, complex_functions::acosh),
+    MORPHAX_WIDE("atanh_complex64", 1, complex_functions::atanh),
+    MORPHAX_WIDE("pow_complex64", 2, complex_functions::power),
+    MORPHAX_WIDE("div_complex64", 2, complex_functions::quotient),
 };
 
 #undef MORPHAX_WIDE

@@ -23,6 +23,7 @@
 #include "products.h"
 #include "random.h"
 #include "replay.h"
+#include "reversal.h"
 #include "row_orders.h"
 #include "running.h"
 #include "searching.h"
@@ -73,6 +74,7 @@ NB_MODULE(_native, module) {
   morphax::sequential::bind(sequential);
   nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
   morphax::kernels::bind(kernels);
+  morphax::reversal::bind(kernels);
   morphax::searching::bind(kernels);
   morphax::sparse_products::bind(kernels);
   morphax::taking::bind(kernels);

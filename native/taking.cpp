@@ -10,8 +10,10 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
+#include "kernels.h"
 #include "objects.h"
 #include "workers.h"
 
@@ -40,8 +42,38 @@ void take(const Members& members, const Index* places, std::int64_t count, char*
   }
 }
 
+// Of 32 bits: vectors have loads from such places.
+MORPHAX_VECTORIZED_INTEGERS
+void take_words(const std::uint32_t* data, std::int32_t last, const std::int32_t* places,
+                std::int64_t count, std::uint32_t fill, std::uint32_t* out) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int32_t place = places[i], near = place < 0 ? 0 : place > last ? last : place;
+    const std::uint32_t word = data[near];
+    out[i] = near != place ? fill : word;
+  }
+}
+MORPHAX_VECTORIZED_INTEGERS
+void take_near_words(const std::uint32_t* data, std::int32_t last, const std::int32_t* places,
+                     std::int64_t count, std::uint32_t* out) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int32_t place = places[i], near = place < 0 ? 0 : place > last ? last : place;
+    out[i] = data[near];
+  }
+}
+
 template <typename Index>
 void take_any(const Members& members, const Index* places, std::int64_t count, char* out) {
+  if constexpr (sizeof(Index) == 4) {
+    if (members.bytes == 4 && members.count <= std::numeric_limits<Index>::max()) {
+      const auto* data = reinterpret_cast<const std::uint32_t*>(members.data);
+      const auto last = static_cast<Index>(members.count - 1);
+      auto* words = reinterpret_cast<std::uint32_t*>(out);
+      if (members.fill == nullptr) return take_near_words(data, last, places, count, words);
+      std::uint32_t fill;
+      std::memcpy(&fill, members.fill, sizeof(fill));
+      return take_words(data, last, places, count, fill, words);
+    }
+  }
   switch (members.bytes) {
     case 1:
       return take<1>(members, places, count, out);

@@ -45,8 +45,9 @@ MORPHAX_INLINE double exponential(double x) {
   return x < -708 ? 0 : x > 709 ? kInfinity : value;
 }
 
-// log x with 13 digits, for positive normal numbers.
-MORPHAX_INLINE double logarithm(double x) {
+// log x with 13 digits, for positive normal numbers.  Whoever knows more digits of x − 1 gives
+// them, for numbers next to 1.
+MORPHAX_INLINE double logarithm(double x, double less_one) {
   constexpr double kSeries[] = {2 / 19., 2 / 17., 2 / 15., 2 / 13., 2 / 11.,
                                 2 / 9.,  2 / 7.,  2 / 5.,  2 / 3.,  2.};
   constexpr double kLog2 = 0.69314718055994530942;
@@ -55,8 +56,9 @@ MORPHAX_INLINE double logarithm(double x) {
   const double exponent =
       bits_as<double>((offset >> 52) | bits_as<std::uint64_t>(kOfExponents)) - kOfExponents - 1023;
   const auto m = bits_as<double>((offset & kMantissa) + kRootOfHalf);
-  const double s = (m - 1) / (m + 1);
+  const double rest = exponent == 0 ? less_one : m - 1, s = rest / (rest + 2);
   return exponent * kLog2 + s * polynomial(kSeries, s * s);
 }
+MORPHAX_INLINE double logarithm(double x) { return logarithm(x, x - 1); }
 
 }  // namespace morphax::wide

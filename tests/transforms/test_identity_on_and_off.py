@@ -65,6 +65,7 @@ PLACES: dict[str, Callable[[Function], Any]] = {
     "map": lambda f: lax.map(lambda x: f(x), jnp.arange(1.0, 3.0)),
     "cond": lambda f: lax.cond(True, lambda x: f(x) * 1.0, lambda x: x * 1.0, 1.5),
     "switch": lambda f: lax.switch(1, [lambda x: x * 1.0, lambda x: f(x) * 1.0], 1.5),
+    "piecewise": lambda f: jnp.piecewise(jnp.arange(1.0, 3.0), [jnp.array([True, False])], [f]),
     "while": lambda f: lax.while_loop(lambda c: c < 2.0, lambda c: c + abs(f(c)) + 1.0, 0.5),
     "condition": lambda f: lax.while_loop(lambda c: c < f(2.0), lambda c: c + 1.0, 0.5),
     "fori": lambda f: lax.fori_loop(0, 2, lambda i, c: c + f(c), 0.5),

@@ -10,6 +10,9 @@ import numpy as np
 
 from .. import lax
 from ..control.branches.branching import switch
+from ..control.remembered import remembered
+from ..core import Jaxpr, apply_jaxpr, current_trace, root_trace, stage_with_operands
+from ..engines.reference.bodies import apply_body
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import check_callable, members
 from ..transforms.vmap import vmap
@@ -104,8 +107,25 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         chosen = where(as_truth("piecewise", condition), np.int32(place), chosen)
     chosen, x = broadcast_arrays(chosen, x)
     branches = [partial(_of_scalar, f, x.aval.dtype, args, kw) for f in functions]
-    values = vmap(lambda place, v: switch(place, branches, v))(ravel(chosen), ravel(x))
+    values = _values_of_choices(branches, ravel(chosen), ravel(x))
     return lax.reshape(values, x.aval.shape)
+
+
+def _values_of_choices(branches: Sequence[Callable[[Any], Any]], chosen: Any, x: Any) -> Any:
+    """The values of the functions with these numbers, element by element.
+
+    Their choice is traced once for functions that are the same (`control.remembered`).
+    """
+    avals = [chosen.aval, x.aval]
+
+    def trace() -> tuple[Jaxpr, list[Any]]:
+        choice = vmap(lambda place, v: switch(place, branches, v))
+        return stage_with_operands(lambda *operands: [choice(*operands)], avals)
+
+    program, captured = remembered(branches, ("jnp.piecewise", *avals), trace)
+    apply = apply_body if current_trace() is root_trace() else apply_jaxpr
+    (values,) = apply(program, *captured, chosen, x)
+    return values
 
 
 def _conditions(condlist: Any, functions: int) -> list[Any]:

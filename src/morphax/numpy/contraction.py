@@ -2,7 +2,8 @@
 
 Axes of one name run together.  A name that is missing from the result is summed over; if it occurs
 in one operand only, before the product.  What to do is planned once for each set of names and
-shapes; the product itself is one `dot_general`.
+shapes; the product itself is one `dot_general`, unless nothing is summed over and its axes were to
+be transposed: then it is one of operands that repeat.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, final
 
 from .. import lax
+from ..core import aval_of
 from ..lax.contraction.dot import dot_general_p
-from ..lax.ground.linear_structure import transpose_p
+from ..lax.elementwise.arithmetic import mul_p
+from ..lax.ground.linear_structure import broadcast_in_dim_p, transpose_p
 from ..util.memo import memoize
 from ..util.messages import message
 from ..util.records import dataclass
@@ -117,6 +120,8 @@ class Contraction:
         dot_general: Callable[..., Any] | None = None,
     ) -> Any:
         x, y = self.left(x), self.right(y)
+        if dot_general is None and self._is_product(aval_of(x), aval_of(y), element_type):
+            return mul_p.bind(*self._aligned(x, y))
         if self.swapped:
             x, y = y, x
         if dot_general is not None:
@@ -135,6 +140,31 @@ class Contraction:
         if self.permutation is None:
             return product
         return transpose_p.bind(product, permutation=self.permutation)
+
+    def _is_product(self, x: Any, y: Any, element_type: Any) -> bool:
+        """Whether operands repeated along axes have this product, of elements one by one."""
+        if self.permutation is None or self.numbers[0] != ((), ()):
+            return False
+        if any([a.weak_type or a.is_on_mesh or a.dtype != element_type for a in (x, y)]):
+            return False
+        # To repeat an array does not change the order of its axes.
+        return all([list(axes) == sorted(axes) for axes in self._axes()])
+
+    def _axes(self) -> list[tuple[int, ...]]:
+        """The axes of the result that each operand has."""
+        given = self.left.names, self.right.names
+        return [tuple([self.names.index(a) for a in names]) for names in given]
+
+    def _aligned(self, x: Any, y: Any) -> list[Any]:
+        pairs = list(zip((x, y), self._axes(), strict=True))
+        sizes = {axis: n for a, axes in pairs for axis, n in zip(axes, a.shape, strict=True)}
+        shape = tuple([sizes[axis] for axis in range(len(self.names))])
+        return [
+            a
+            if len(axes) == len(shape)
+            else broadcast_in_dim_p.bind(a, shape=shape, broadcast_dimensions=axes, sharding=None)
+            for a, axes in pairs
+        ]
 
 
 @memoize

@@ -177,6 +177,12 @@ def transposed(array: NDArray[Any], permutation: Sequence[int]) -> NDArray[Any]:
     return array.transpose(permutation).copy()
 
 
+@twin_in(part("kernels"))
+def reversed_copy(view: NDArray[Any]) -> NDArray[Any]:
+    """A copy in C order of a view that may be read backwards along its last axis."""
+    return view.copy()
+
+
 def keep_freed() -> bool:
     """Let the C library keep what is freed of large blocks, as this pool does; whether it can.
 

@@ -30,6 +30,7 @@ _DTYPES = {
     name: dtypes.dtype(name).num
     for name in (
         *("bool", "float32", "int32", "uint32", "float64", "int64", "bfloat16", "float16"),
+        "complex64",
     )
 }
 _KEYS = np.dtype(np.uint64).num

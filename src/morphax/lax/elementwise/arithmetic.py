@@ -154,7 +154,8 @@ def _all_bits(b: Builder, out: Any) -> Value:
 def _complex_quotient(x: Any, y: Any) -> Any:
     """The quotient with the infinities and zeros of C99, annex G.5.1, where NumPy has NaN."""
     quotient = np.array(np.divide(x, y))
-    if np.isfinite(quotient).all():
+    lost = ~np.isfinite(quotient)
+    if not lost.any():
         return quotient
     x, y = np.broadcast_arrays(x, y)
     finite_x, finite_y = np.isfinite(x), np.isfinite(y)
@@ -166,8 +167,8 @@ def _complex_quotient(x: Any, y: Any) -> Any:
     )
     for where, factor, direction in corrections:
         for part in ("real", "imag"):
-            corrected = np.where(where, factor * getattr(direction, part), getattr(quotient, part))
-            setattr(quotient, part, corrected)
+            found, corrected = getattr(quotient, part), factor * getattr(direction, part)
+            setattr(quotient, part, np.where(where & lost, corrected, found))
     return quotient
 
 
@@ -189,6 +190,7 @@ class Div(Elementwise):
     """x / y, element by element; of integers, truncated toward zero."""
 
     name = "div"
+    compiled = True
     linear_sets = ((0,),)
     accepts = NUMBER
     numpy = _quotient

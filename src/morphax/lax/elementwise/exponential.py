@@ -15,12 +15,10 @@ from ..ground.accuracy import check_accuracy
 from ..ground.families import ComputedWide
 from ..ground.kinds import INEXACT
 from ..ground.logarithms import log_plus_one
-from ..ground.narrow import COMPUTED_IN
 from . import complex_formulas
 from .arithmetic import add, div, inverse, mul, neg, sub
 from .complex_formulas import LN_2
 from .complex_special_points import Parts, SpecialPoints, joined, special_exp, special_log
-from .convert import convert
 
 
 @final
@@ -29,6 +27,7 @@ class Exp(SpecialPoints):
 
     name = "exp"
     accepts = INEXACT
+    compiled = True
     numpy = np.exp
     stablehlo = "stablehlo.exponential"
 
@@ -52,6 +51,7 @@ class Exp2(ComputedWide):
 
     name = "exp2"
     accepts = INEXACT
+    compiled = True
     numpy = _exp2
 
     def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
@@ -77,6 +77,7 @@ class Expm1(SpecialPoints):
 
     name = "expm1"
     accepts = INEXACT
+    compiled = True
     numpy = _expm1
     stablehlo = "stablehlo.exponential_minus_one"
 
@@ -101,6 +102,7 @@ class Log(SpecialPoints):
 
     name = "log"
     accepts = INEXACT
+    compiled = True
     numpy = np.log
     stablehlo = "stablehlo.log"
 
@@ -129,6 +131,7 @@ class Log2(ComputedWide):
 
     name = "log2"
     accepts = INEXACT
+    compiled = True
     numpy = _log2
 
     def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
@@ -157,6 +160,7 @@ class Log1p(SpecialPoints):
 
     name = "log1p"
     accepts = INEXACT
+    compiled = True
     numpy = _log1p
     stablehlo = "stablehlo.log_plus_one"
 
@@ -193,6 +197,7 @@ class Logistic(SpecialPoints):
 
     name = "logistic"
     accepts = INEXACT
+    compiled = True
     numpy = _logistic
     stablehlo = "stablehlo.logistic"
 
@@ -202,17 +207,14 @@ class Logistic(SpecialPoints):
         return p.where(is_far, side, p.real), p.where(is_far, p.number(0), p.imag)
 
     def kernel(self, x: Any, **params: Any) -> Callable[..., Any] | None:
-        return _real_logistic if x.dtype.kind == "f" else super().kernel(x, **params)
+        kernel = super().kernel(x, **params)
+        return _real_logistic if kernel is _logistic and x.dtype.kind == "f" else kernel
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         return loops.scalars.logistic(w, x)
 
     def composed(self, x: Any, **params: Any) -> Any:
-        aval = aval_of(x)
-        wide = COMPUTED_IN.get(aval.dtype)
-        if wide is not None:
-            return convert(self.composed(convert(x, wide)), aval.dtype, aval.weak_type)
-        if aval.dtype not in (np.float32, np.float64):
+        if aval_of(x).dtype != np.float64:  # Of float32 it is one operation.
             return self.bind(x, **params)
         return div(1.0, add(1.0, exp(neg(x))))
 

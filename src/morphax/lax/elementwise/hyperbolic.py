@@ -26,6 +26,7 @@ class Sinh(Wave):
     """(eˣ − e⁻ˣ) / 2, element by element."""
 
     name = "sinh"
+    compiled = True
     numpy = np.sinh
     stablehlo = "chlo.sinh"
     angle = "imag"
@@ -40,6 +41,7 @@ class Cosh(Wave):
     """(eˣ + e⁻ˣ) / 2, element by element."""
 
     name = "cosh"
+    compiled = True
     numpy = np.cosh
     stablehlo = "chlo.cosh"
     angle = "imag"
@@ -55,6 +57,7 @@ class Tanh(SpecialPoints):
 
     name = "tanh"
     accepts = INEXACT
+    compiled = True
     numpy = np.tanh
     stablehlo = "stablehlo.tanh"
 
@@ -82,6 +85,7 @@ class Asinh(SpecialPoints):
 
     name = "asinh"
     accepts = INEXACT
+    compiled = True
     numpy = _asinh
     stablehlo = "chlo.asinh"
 
@@ -109,6 +113,7 @@ class Acosh(SpecialPoints):
 
     name = "acosh"
     accepts = INEXACT
+    compiled = True
     numpy = _acosh
     stablehlo = "chlo.acosh"
 
@@ -134,6 +139,7 @@ class Atanh(SpecialPoints):
 
     name = "atanh"
     accepts = INEXACT
+    compiled = True
     numpy = np.arctanh
     stablehlo = "chlo.atanh"
 

@@ -212,6 +212,7 @@ class Sqrt(SpecialPoints):
 
     name = "sqrt"
     accepts = INEXACT
+    compiled = True
     numpy = _sqrt
     stablehlo = "stablehlo.sqrt"
 

@@ -28,6 +28,7 @@ class Sin(Wave):
     """sin x, element by element."""
 
     name = "sin"
+    compiled = True
     numpy = np.sin
     stablehlo = "stablehlo.sine"
     angle = "real"
@@ -42,6 +43,7 @@ class Cos(Wave):
     """cos x, element by element."""
 
     name = "cos"
+    compiled = True
     numpy = np.cos
     stablehlo = "stablehlo.cosine"
     angle = "real"
@@ -58,6 +60,7 @@ class Tan(SpecialPoints):
 
     name = "tan"
     accepts = INEXACT
+    compiled = True
     numpy = np.tan
     stablehlo = "stablehlo.tan"
 
@@ -81,6 +84,7 @@ class Asin(SpecialPoints):
 
     name = "asin"
     accepts = INEXACT
+    compiled = True
     numpy = _asin
     stablehlo = "chlo.asin"
 
@@ -104,6 +108,7 @@ class Acos(SpecialPoints):
 
     name = "acos"
     accepts = INEXACT
+    compiled = True
     numpy = _acos
     stablehlo = "chlo.acos"
 
@@ -129,6 +134,7 @@ class Atan(SpecialPoints):
 
     name = "atan"
     accepts = INEXACT
+    compiled = True
     numpy = np.arctan
     stablehlo = "chlo.atan"
 

@@ -29,6 +29,7 @@ from ...core import (
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
+from ...util.host_memory import reversed_copy
 from ...util.messages import message
 from ..ground.axes import canonical_axes, canonical_shape, integer, integer_tuple
 from ..ground.axis_flows import merged_splits, reshaped_axes
@@ -133,8 +134,7 @@ class Squeeze(Primitive):
                     fix="Leave out only axes of size 1; sum or index over the others.",
                 )
             )
-        shape = tuple([n for i, n in enumerate(x.shape) if i not in dimensions])
-        return like(x, shape=shape)
+        return like(x, shape=tuple([n for i, n in enumerate(x.shape) if i not in dimensions]))
 
     def axis_flow(self, x: Any, *, dimensions: Any) -> AxisFlow:
         return without_axes(x, axes=dimensions)
@@ -194,7 +194,7 @@ class Rev(Primitive):
 
     def kernel(self, x: Any, *, dimensions: Any) -> Callable[..., Any]:
         turned = tuple([slice(None, None, -1 if i in dimensions else 1) for i in range(x.ndim)])
-        return lambda v: v[turned].copy()
+        return lambda v: reversed_copy(v[turned])
 
     def lower(self, b: Builder, out: Any, x: Value, *, dimensions: Any) -> Value:
         return b.op("stablehlo.reverse", out, x, dimensions=i64_array(dimensions))

@@ -1,0 +1,14 @@
+// Exponentials of float32 as operations of fused programs, in single precision.
+#pragma once
+
+#include <cstddef>
+
+namespace morphax::exponentials {
+
+// Loops as `fused_operations.h` has them.
+// eˣ.
+void exp(std::size_t count, const void* x, const void*, const void*, void* out);
+// 1 / (1 + e⁻ˣ).
+void logistic(std::size_t count, const void* x, const void*, const void*, void* out);
+
+}  // namespace morphax::exponentials

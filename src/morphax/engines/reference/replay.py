@@ -244,6 +244,12 @@ def _sizes(given: Iterable[Any]) -> Iterator[int]:
             yield abs(int(x)) or 1
 
 
+def _is_below_a_byte(dtype: Any) -> bool:
+    if dtype == dtypes.float0:
+        return True
+    return isinstance(dtype, np.dtype) and dtypes.itemsize_bits(dtype) < 8
+
+
 def _program(
     function: Callable[..., Any],
     by_numpy: Callable[..., Any] | None,
@@ -253,7 +259,7 @@ def _program(
     kwargs: dict[str, Any],
 ) -> KernelCall | None:
     avals = _avals(signature)
-    if any([isinstance(a.dtype, np.dtype) and dtypes.itemsize_bits(a.dtype) < 8 for a in avals]):
+    if any([_is_below_a_byte(a.dtype) for a in avals]):
         return None
 
     # What makes the result of several arrays, if there are several, and whether that is all it is.

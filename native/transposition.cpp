@@ -254,7 +254,8 @@ nb::object transposed(nb::handle given, nb::sequence permutation) {
     axes.push_back(nb::cast<int>(axis));
   }
   const npy_intp item = PyArray_ITEMSIZE(array);
-  const bool is_plain = PyArray_ISCARRAY_RO(array) && PyArray_SIZE(array) != 0 &&
+  // Elements of float0 have no bytes.
+  const bool is_plain = item != 0 && PyArray_ISCARRAY_RO(array) && PyArray_SIZE(array) != 0 &&
                         !PyDataType_REFCHK(PyArray_DESCR(array));
   if (!is_plain || static_cast<int>(axes.size()) != PyArray_NDIM(array))
     return by_numpy(array, order);

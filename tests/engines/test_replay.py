@@ -248,6 +248,13 @@ def test_integers_that_do_not_fit_are_refused_each_time() -> None:
             x + 300
 
 
+def test_tangents_of_integers_are_moved_each_time() -> None:
+    x = np.zeros((3, 4), jax.float0)
+    for _ in range(3):
+        assert jnp.roll(x, 1).shape == (3, 4)
+        assert jnp.repeat(x, 2).shape == (24,)
+
+
 def test_errors_are_those_of_the_function() -> None:
     for _ in range(2):
         with pytest.raises(TypeError, match="broadcast together") as info:

@@ -46,3 +46,17 @@ def test_roots_of_integers_are_no_integers(function: Any) -> None:
     with pytest.raises(ValueError, match=r"jnp\.std, argument dtype"):
         function(np.arange(4), dtype=np.int8)
     assert function(np.arange(4), dtype=np.float32) == pytest.approx(1.118034)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "bfloat16"])
+@pytest.mark.parametrize("function", [jnp.var, jnp.std, jnp.nanvar])
+def test_degrees_of_freedom_are_any_number_without_axes(function: Any, dtype: str) -> None:
+    x = jnp.array([1, 2, 4], dtype)
+    one = function(x, ddof=1)
+    for number in (np.int8(1), np.int64(1), np.uint8(1), np.bool_(True), np.array(1), one * 0 + 1):
+        result = function(x, ddof=number)
+        assert (result.dtype, float(result)) == (one.dtype, float(one))
+    assert float(function(x, ddof=np.float64(0.5))) == float(function(x, ddof=0.5))
+    for other in (np.ones(1), 1j, "1"):
+        with pytest.raises(TypeError, match="a real number that is known"):
+            function(x, ddof=other)

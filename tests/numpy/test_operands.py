@@ -14,6 +14,33 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax.scipy import special
 
+OF_TWO = (
+    "add arctan2 copysign divide floor_divide float_power fmax fmin fmod heaviside hypot logaddexp "
+    "logaddexp2 maximum minimum multiply nextafter power remainder subtract full_like"
+).split()
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_a_dtype_that_one_operand_has_for_good_is_the_results(
+    name: str, shape: tuple[int, ...]
+) -> None:
+    function = getattr(jnp, name)
+    weak = jnp.broadcast_to(jnp.asarray(0.5), shape)
+    strong = jnp.full(shape, 0.25, np.float32)
+    pairs = [(weak, strong), (strong, weak)]
+    if name == "full_like" and not shape:  # A number is taken as the first operand is.
+        pairs = pairs[1:]
+    for x, y in pairs:
+        for result in (function(x, y), function(x, y), jax.jit(function)(x, y)):
+            assert (result.dtype, result.weak_type) == (np.float32, False)
+            assert (result * jnp.ones(3, jnp.bfloat16)).dtype == np.float32
+
+
+def test_matrices_have_their_dtype_for_good() -> None:
+    assert not jnp.diagflat(jnp.broadcast_to(jnp.asarray(0.5), (3,))).weak_type
+    assert not jnp.diagflat(1.0).weak_type
+
 
 @pytest.mark.parametrize(
     ("x", "y", "dtype", "weak"),
@@ -242,12 +269,3 @@ def test_arrays_do_not_change_with_buffers() -> None:
     made = [jnp.array(buffer), jnp.asarray(buffer)]
     buffer[0] = 0
     assert [x.tolist() for x in made] == [[97, 98]] * 2
-
-
-def test_a_sign_that_is_copied_is_weak_only_of_two_weak_numbers() -> None:
-    x, weak = jnp.ones(2), 1.5 * jnp.arange(2)
-    assert weak.weak_type
-    for magnitude, sign in ((1.5, x), (weak, x), (x, weak), (x, 1.5)):
-        assert not jax.jit(jnp.copysign)(magnitude, sign).weak_type
-        assert not jnp.copysign(magnitude, sign).weak_type
-    assert jnp.copysign(weak, -1.0).weak_type

@@ -71,6 +71,18 @@ def test_integers_with_allow_int() -> None:
     np.testing.assert_array_equal(rows[1], np.diag([0.0, 1.0]))
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+def test_integers_do_not_move(wrap: Any) -> None:
+    columns_of = jax.jacfwd(lambda x: (x * 2, jnp.argmax(x), jnp.int32(x)))
+    moved, place, whole = wrap(columns_of)(jnp.arange(3.0))
+    np.testing.assert_array_equal(moved, 2 * np.eye(3))
+    assert (place.dtype, place.shape, whole.shape) == (np.int32, (3,), (3, 3))
+    assert not place.any()
+    assert not whole.any()
+    columns = jax.jacfwd(lambda x: x > 0)(jnp.arange(3.0))
+    assert (columns.dtype, columns.shape) == (jax.float0, (3, 3))
+
+
 ERRORS = [
     pytest.param(lambda: jax.grad(g, 2)(1.0, 2.0), TypeError, "argnums=2", id="argnums"),
     pytest.param(lambda: jax.grad(g)(x=1.0, y=2.0), TypeError, "positionally", id="keywords"),

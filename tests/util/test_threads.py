@@ -119,6 +119,13 @@ def test_transposed_copies(dtype: Any, count: int, wide_types: None) -> None:
             assert ours.dtype == x.dtype
 
 
+def test_transposed_copies_of_elements_without_bytes() -> None:
+    none = np.zeros((3, 100), jax.float0)
+    for x in (none, none.reshape(100, 3), none.reshape(1, 300), none[:0]):
+        turned = lax.transpose(x, (1, 0))
+        assert (turned.shape, turned.dtype) == (x.shape[::-1], jax.float0)
+
+
 @needs_threads
 def test_threads_of_users_share_the_workers() -> None:
     x = jnp.asarray(numbers(2 * MANY, np.float32, 11))

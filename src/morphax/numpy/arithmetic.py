@@ -359,7 +359,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
         Array([ 5., inf], dtype=float32)
     """
     x, y = map(lax.abs, _real("hypot", promoted_inexact("hypot", x1, x2)))
-    is_weak = x.aval.weak_type and not (x.aval.shape or y.aval.shape)
+    is_weak = x.aval.weak_type and y.aval.weak_type and not (x.aval.shape or y.aval.shape)
     # Either order is the function itself, where x = y too; max and min have no second derivative.
     # What is infinite comes first, even if the other is NaN, which comes before numbers.
     is_nan = lax.bitwise_and(lax.ne(x, x), lax.ne(y, np.inf))

@@ -130,13 +130,16 @@ def _subtracted(ddof: Any, correction: Any) -> Any:
             )
         )
     less = ddof if correction is None else correction
-    if is_value(less):
+    if type(less) in (int, float):
         return less
+    if is_value(less) and not np.ndim(less) and np.isrealobj(less):
+        # A number of Python, which divides floats of any width.
+        return np.asarray(less).item()
     raise TypeError(
         message(
             "jnp.var, argument ddof or correction",
             given=described(less),
-            expected="a number that is known while tracing",
+            expected="a real number that is known while tracing",
             fix="Pass 1 for the estimate of a sample, 0 for that of all there is.",
         )
     )

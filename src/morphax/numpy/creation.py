@@ -338,7 +338,8 @@ def _like(where: str, a: Any, value: Any, dtype: Any, shape: Any) -> tuple[Any, 
     sizes = like.shape if shape is None else shape
     if dtype is not None:
         return sizes, value, dtypes.requested(dtype, where)
-    if getattr(like, "weak_type", False):
+    # Numbers of an array have its dtype for good.
+    if getattr(like, "weak_type", False) and not aval_of(value).ndim:
         return sizes, convert(value, like.dtype, weak_type=True), None
     return sizes, value, dtype_like(like)
 

@@ -38,9 +38,8 @@ def copysign(x1: Any, x2: Any, /) -> Any:
     """|x₁| with the sign of x₂."""
     x1, x2 = _real("copysign", x1, x2)
     size = lax.abs(x1)
-    if not aval_of(x2).weak_type:
-        size = convert(size, size.aval.dtype)
-    return where(signbit(x2), lax.neg(size), size)
+    is_weak = aval_of(x1).weak_type and aval_of(x2).weak_type
+    return convert(where(signbit(x2), lax.neg(size), size), aval_of(size).dtype, is_weak)
 
 
 @replayed(2)

@@ -20,7 +20,7 @@ from .arithmetic import power
 from .at import At
 from .creation import placed
 from .of_numpy import diag_of_numpy
-from .operands import as_array
+from .operands import as_array, settled
 from .searching import nonzero
 from .selection import diagonal, where
 from .shaping import ravel
@@ -142,7 +142,7 @@ def diag(v: Any, k: int = 0) -> Any:
 @replayed(1)
 def diagflat(v: Any, k: int = 0) -> Any:
     """A matrix with all elements of `v` on its `k`-th diagonal."""
-    return diag(ravel(as_array("diagflat", v)), k)
+    return settled(diag(ravel(as_array("diagflat", v)), k))
 
 
 @replayed(1)

@@ -14,6 +14,7 @@ from ..core.dims import Dim, is_static
 from ..lax.elementwise.arithmetic import add
 from ..lax.elementwise.comparison import eq
 from ..lax.elementwise.convert import convert
+from ..lax.ground.linear_structure import zeros
 from ..lax.shape.filling import broadcasted_iota, size_value
 from ..lax.shape.shape_operations import reshape
 from ..lax.shape.slicing import slice_in_dim
@@ -110,6 +111,7 @@ def jacfwd(
             _check_outputs("jacfwd", fun, value, np.complexfloating)
         columns = vmap(push, out_axes=-1)(*_basis(chosen))
         example = chosen[0] if is_single(argnums) else chosen
+        columns = tree.map(_zero_for_integers, value, columns)
         result = tree.map(lambda stacked: _split_columns(example, stacked), columns)
         return (result, aux[0]) if has_aux else result
 
@@ -135,6 +137,14 @@ def hessian(
         has_aux=has_aux,
         holomorphic=holomorphic,
     )
+
+
+def _zero_for_integers(value: Any, columns: Any) -> Any:
+    """Columns for results that are integers: these do not move, and 0 is one of them."""
+    dtype = aval_of(value).dtype
+    if not dtypes.issubdtype(dtype, np.integer):
+        return columns
+    return zeros(aval_of(columns).update(dtype=dtype))
 
 
 def _check_chosen(

@@ -57,6 +57,27 @@ def test_programs(name: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
+def test_sums_of_one_pattern_store_it_once() -> None:
+    mat = BCOO.fromdense(DENSE)
+    other = mat * 2.0
+    within = sparse.sparsify(lambda m: m * 2.0 + jnp.sin(m) - m)
+    carried = sparse.sparsify(lambda m: lax.scan(lambda c, _: (c * 0.5 + c, None), m, None, 3)[0])
+    for function in (within, jax.jit(within)):
+        assert function(mat).nse == mat.nse
+    np.testing.assert_allclose(within(mat).todense(), DENSE + np.sin(DENSE), rtol=1e-6)
+    np.testing.assert_allclose(carried(mat).todense(), 1.5**3 * DENSE)
+    twice = BCOO((V[:3], np.array([[0, 1], [0, 1], [2, 3]])), shape=(3, 4))
+    np.testing.assert_allclose(within(twice).todense()[2], (V[2] + np.sin(V[2])) * np.eye(4)[3])
+    assert jax.jit(lambda m: m + m)(mat).nse == 2 * mat.nse
+    # What arguments share is not seen under jit, so nowhere.
+    plus = sparse.sparsify(lambda x, y: x + y)
+    for y in (mat, other):
+        for function in (plus, jax.jit(plus), lambda x, y: x + y, jax.jit(lambda x, y: x + y)):
+            found = function(mat, y)
+            assert found.nse == 2 * mat.nse
+            np.testing.assert_allclose(found.todense(), DENSE + np.asarray(y.todense()))
+
+
 def test_trees_and_dense_arguments() -> None:
     mat = BCOO.fromdense(DENSE)
 

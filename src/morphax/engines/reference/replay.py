@@ -310,6 +310,12 @@ def _sizes(given: Iterable[Any]) -> Iterator[int]:
             yield abs(int(x)) or 1
 
 
+def _is_below_a_byte(dtype: Any) -> bool:
+    if dtype == dtypes.float0:
+        return True
+    return isinstance(dtype, np.dtype) and dtypes.itemsize_bits(dtype) < 8
+
+
 def _staged(
     function: Callable[..., Any],
     signature: Sequence[Any],
@@ -318,8 +324,12 @@ def _staged(
 ) -> tuple[Jaxpr, Callable[[list[Any]], Any] | None] | None:
     """The program of a call, and what makes its result of several arrays if it is not one.
 
-    None if the function looks at a number, or gives something else than arrays.
+    None if the function looks at a number or gives something else than arrays, and of operands
+    whose elements take less than a byte.
     """
+    avals = _avals(signature)
+    if any([_is_below_a_byte(a.dtype) for a in avals]):
+        return None
     # What makes the result of several arrays, if there are several, and whether that is all it is.
     collectors: list[Any] = []
     plain: list[bool] = []
@@ -338,7 +348,7 @@ def _staged(
 
     try:
         with recording(), attributed_to(NOWHERE):
-            jaxpr = stage_closed(on_operands, _avals(signature))
+            jaxpr = stage_closed(on_operands, avals)
     except ConcretizationTypeError:
         # It looks at a number after all, of those in a list say, and does so itself.
         return None
@@ -354,8 +364,6 @@ def _program(
     kwargs: dict[str, Any],
 ) -> KernelCall | None:
     avals = _avals(signature)
-    if any([isinstance(a.dtype, np.dtype) and dtypes.itemsize_bits(a.dtype) < 8 for a in avals]):
-        return None
     staged = _staged(function, signature, args, kwargs)
     if staged is None:
         return None

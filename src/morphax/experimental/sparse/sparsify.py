@@ -6,10 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ... import numpy as jnp
 from ... import tree
 from ...core import frames_hidden_in
 from ...lax.ground.axes import check_callable
 from .base import JAXSparse
+from .bcoo.array import BCOO
 from .sparsify_rules import RULES
 from .sparsify_trace import SparseTracer, run
 
@@ -53,10 +55,27 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
             results, out_tree = tree.flatten(f(*inner_args, **inner_kwargs), _is_sparse)
             return results
 
-        results = run(RULES, function, leaves)
+        results = run(RULES, function, _with_own_places(leaves))
         return out_tree.unflatten(results)
 
     return sparsified
+
+
+def _with_own_places(leaves: list[Any]) -> list[Any]:
+    """Arguments no two of which share their places, as under `jit`.
+
+    How many elements a sum stores depends on it, so it must not on how the function is called.
+    """
+    met: set[int] = set()
+    own = []
+    for x in leaves:
+        places = x.indices if isinstance(x, BCOO) else None
+        if places is not None and id(places) in met:
+            kept = {"indices_sorted": x.indices_sorted, "unique_indices": x.unique_indices}
+            x = x.replaced(indices=jnp.copy(places), **kept)
+        met.add(id(places))
+        own.append(x)
+    return own
 
 
 def _is_sparse(x: object) -> bool:

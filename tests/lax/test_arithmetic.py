@@ -81,7 +81,7 @@ def test_unequal_dtypes_are_refused() -> None:
         lax.add(np.float32(1), np.int32(1))
 
 
-@pytest.mark.parametrize("pair", [(1, 1.0), (True, 1), (1.0, 1j)])
+@pytest.mark.parametrize("pair", [(1, 1.0), (2.0, 1), (1.0, 1j)])
 def test_numbers_of_several_kinds_are_refused(pair: tuple[complex, complex]) -> None:
     with pytest.raises(TypeError, match=r"lax\.add[\s\S]*equal dtypes"):
         lax.add(*pair)

@@ -96,7 +96,7 @@ class TracerIntegerConversionError(_TracerFault, JAXTypeError):
         Array(20, dtype=int32)
     """
 
-    _attempt = "use as an index"
+    _attempt = "use as a Python int"
     _fix = f"Index a jnp array instead of a Python sequence, {_STATIC}"
 
 

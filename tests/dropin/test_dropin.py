@@ -31,6 +31,23 @@ def run(program: str, *folders: Path) -> str:
     return result.stdout
 
 
+def test_a_package_that_has_another_name_finds_its_modules() -> None:
+    run("""
+import pkgutil
+import jax.numpy as jnp
+assert jnp.minimum(1, 2) == 1  # the first that is asked for
+import morphax.numpy
+for module in pkgutil.iter_modules(morphax.numpy.__path__):
+    exec(f"from morphax.numpy import {module.name} as found")
+    twin = getattr(morphax.numpy, module.name)
+    assert found is twin, module.name
+try:
+    import jax.numpy.nothing
+except ModuleNotFoundError as error:
+    assert "jax.numpy.nothing" in str(error)
+""")
+
+
 def test_modules_and_objects_are_those_of_morphax() -> None:
     run("""
 import sys, importlib

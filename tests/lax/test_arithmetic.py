@@ -81,6 +81,12 @@ def test_unequal_dtypes_are_refused() -> None:
         lax.add(np.float32(1), np.int32(1))
 
 
+@pytest.mark.parametrize("pair", [(1, 1.0), (2.0, 1), (1.0, 1j)])
+def test_numbers_of_several_kinds_are_refused(pair: tuple[complex, complex]) -> None:
+    with pytest.raises(TypeError, match=r"lax\.add[\s\S]*equal dtypes"):
+        lax.add(*pair)
+
+
 def test_unequal_shapes_are_refused() -> None:
     with pytest.raises(TypeError, match=r"lax\.mul[\s\S]*float32\[2\] and float32\[3\]"):
         lax.mul(np.zeros(2, np.float32), np.zeros(3, np.float32))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +18,8 @@ import morphax.numpy as jnp
 from morphax import errors, grad, jit, make_jaxpr, vmap
 from morphax.core.check import check_jaxpr
 
+# Updates by values that the array's dtype does not hold warn.
+LOSES = pytest.mark.filterwarnings("ignore:x.at:FutureWarning")
 QUICK = settings(max_examples=120, deadline=None, database=None)
 SLOW = settings(max_examples=20, deadline=None, database=None)
 
@@ -196,6 +200,7 @@ def test_other_updates() -> None:
     assert repr(x.at).startswith("At(")
 
 
+@LOSES
 def test_updates_keep_the_dtype_of_the_array() -> None:
     assert jnp.arange(3).at[0].set(1.7).tolist() == [1, 1, 2]
     assert jnp.zeros(2, "bfloat16").at[0].add(1.0).dtype == jnp.bfloat16
@@ -264,6 +269,7 @@ PROMOTED_UPDATES = {
 }
 
 
+@LOSES
 @pytest.mark.parametrize("name", PROMOTED_UPDATES)
 @pytest.mark.parametrize("index", [slice(0, 4), np.arange(4), (slice(0, 4), None)])
 @pytest.mark.parametrize("dtype", ["int8", "int32"])
@@ -278,6 +284,38 @@ def test_updates_are_combined_in_the_promoted_dtype(name: str, index: Any, dtype
         np.testing.assert_array_equal(jitted, expected)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "values", "warns"),
+    [
+        ("int32", 1.5, True),
+        ("int32", np.float32(1), True),
+        ("int8", np.int32(1), True),
+        ("uint8", np.int8(1), True),
+        ("bool", 1, True),
+        ("bfloat16", np.float32(1), True),
+        ("int32", 1, False),
+        ("int32", np.int8(1), False),
+        ("float32", 1.5, False),
+        ("float32", np.int32(1), False),
+        ("bfloat16", 1.5, False),
+    ],
+)
+@pytest.mark.parametrize("name", ["set", "add", "max"])
+def test_updates_that_a_dtype_does_not_hold_warn(
+    dtype: str, values: Any, warns: bool, name: str
+) -> None:
+    x = jnp.ones(2, dtype)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert getattr(x.at[0], name)(values).dtype == dtype
+    texts = [str(w.message) for w in caught if w.category is FutureWarning]
+    assert len(texts) == warns
+    assert not warns or re.search(
+        rf"(?s)x\.at\[\.\.\.\]\.{name}, argument values \(at .*given:.*fix:", texts[0]
+    ), texts
+
+
+@LOSES
 def test_updates_by_floats_leave_other_integers_as_they_are() -> None:
     x = jnp.array([2**24 + 1, 7, 2**31 - 1, -(2**31) + 1], jnp.int32)
     cases = ((1, 7), (slice(1, 2), 7), (np.array([1, 1]), 8), (np.array([-3, 9]), 7))
@@ -286,6 +324,7 @@ def test_updates_by_floats_leave_other_integers_as_they_are() -> None:
         np.testing.assert_array_equal(result, [2**24 + 1, changed, 2**31 - 1, -(2**31) + 1])
 
 
+@LOSES
 def test_narrow_floats_are_updated_in_the_wider_dtype() -> None:
     x = jnp.full(3, 2, jnp.bfloat16)
     # 2.7 as a bfloat16 is 2.703125, and the product is rounded once.
@@ -294,6 +333,7 @@ def test_narrow_floats_are_updated_in_the_wider_dtype() -> None:
     )
 
 
+@LOSES
 def test_truth_values_are_updated_by_numbers_as_numbers() -> None:
     b = jnp.array([True, False, True])
     np.testing.assert_array_equal(b.at[:2].add(-1), [False, True, True])

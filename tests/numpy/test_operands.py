@@ -149,6 +149,14 @@ def test_rank_promotion_can_be_refused() -> None:
             jnp.add(jnp.ones((2, 3)), jnp.ones(3))
 
 
+def test_rank_promotion_can_warn() -> None:
+    with (
+        jax.numpy_rank_promotion("warn"),
+        pytest.warns(UserWarning, match=r"jnp\.add \(at .*(.|\n)*\(2, 5\), \(5,\)(.|\n)*'warn'"),
+    ):
+        jnp.add(jnp.ones((2, 5)), jnp.ones(5))
+
+
 def test_strict_promotion_can_be_demanded() -> None:
     with jax.numpy_dtype_promotion("strict"):
         assert (jnp.ones(2) * 2).dtype == jnp.float32

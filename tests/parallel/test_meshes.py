@@ -110,6 +110,8 @@ def test_facts_of_meshes(two_devices: list[Any], mesh: Mesh) -> None:
     assert mesh.auto_axes == ("x",)
     assert mesh.are_all_axes_auto
     explicit = jax.make_mesh((2, 1), ("a", "b"))
+    assert explicit is jax.make_mesh((2, 1), P("a", "b")) is jax.make_mesh((2, 1), iter("ab"))
+    assert Mesh(two_devices, P("x")) is mesh
     assert explicit.are_all_axes_explicit
     assert explicit.manual_axes == ()
     assert Mesh((), ()).empty

@@ -176,3 +176,9 @@ def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text) as caught:
         call()
     assert "fix:" in str(caught.value)
+
+
+def test_a_pullback_takes_one_argument() -> None:
+    _, pullback = jax.vjp(lambda x: (x, x), 1.0)
+    with pytest.raises(TypeError, match=r"(?s)pullback of vjp.*2 arguments.*one.*as a tuple"):
+        pullback(1.0, 1.0)

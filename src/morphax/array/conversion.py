@@ -137,7 +137,7 @@ def index(x: Array) -> int:
     if x.aval.shape or not dtypes.issubdtype(x.aval.dtype, np.integer):
         raise TypeError(
             message(
-                "use as an index",
+                "use as a Python int",
                 given=x.aval.str_short(),
                 expected="an integer array without axes",
                 fix="Convert it with int(x), or index a jnp array with it.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from functools import cache
 from numbers import Integral, Real
@@ -11,8 +10,7 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from ..util.frames import user_frame
-from ..util.messages import message
+from ..util.messages import message, warn_user
 from ..util.records import dataclass
 from .options import FACTS, Config
 
@@ -192,6 +190,4 @@ def warn_if_inert(attribute: str, value: Any, where: str) -> None:
         expected=f"{option.default!r}, as this option has no effect yet",
         fix="Leave it out; the program runs as if the option had its default.",
     )
-    frame = user_frame(depth=3)
-    file, line = (frame.file, frame.line) if frame else (__file__, 0)
-    warnings.warn_explicit(text, UserWarning, file, line, registry={})
+    warn_user(text)

@@ -11,7 +11,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, NoReturn, final
+from typing import NamedTuple, NoReturn, cast, final
 
 from ..config import current as current_config
 from ..util.messages import described, message
@@ -256,6 +256,12 @@ class AbstractMesh(NamedAxes):
     def __repr__(self) -> str:
         device = f", {self.abstract_device}" if self.abstract_device is not None else ""
         return f"AbstractMesh({self._axes_text()}{device})"
+
+
+def names_of_axes(names: Hashable | Iterable[Hashable]) -> tuple[Hashable, ...]:
+    """The names of the axes of a mesh; a string is one name."""
+    is_one = isinstance(names, str) or not isinstance(names, Iterable)
+    return (cast(Hashable, names),) if is_one else tuple(cast(Iterable[Hashable], names))
 
 
 def checked_axes(

@@ -305,7 +305,9 @@ class Tracer(HasAval):
         )
 
     def __index__(self) -> int:
-        value = self._require("use as an index", errors.TracerIntegerConversionError, _FIX_INDEX)
+        value = self._require(
+            "use as a Python int", errors.TracerIntegerConversionError, _FIX_INDEX
+        )
         return operator.index(value)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
@@ -370,7 +372,7 @@ _FIX_BOOL = (
     "Use jnp.where, lax.cond or lax.while_loop, or mark the argument static "
     "(static_argnums or static_argnames of jit)."
 )
-_FIX_NUMBER = "Keep the computation in jnp, or mark the argument static in jit."
+_FIX_NUMBER = "Keep the computation in jnp (x.astype converts), or mark the argument static in jit."
 _FIX_INDEX = (
     "Mark the argument static (static_argnums or static_argnames of jit): sizes, shapes and axes "
     "are Python ints; to take an item of a Python sequence, make that a jnp array."

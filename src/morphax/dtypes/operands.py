@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Final, Literal, overload
 
 import numpy as np
 
 from ..config import current
-from ..util.frames import user_frame
-from ..util.messages import message
+from ..util.messages import message, warn_user
 from .catalogue import NARROW, SCALARS, float0
 from .convert import WIDE_PYTHON, canonicalize, dtype
 from .extended import ExtendedDType
@@ -72,9 +70,7 @@ def _warn_narrowed(wide: Any, where: str) -> None:
         f"{where}: {wide} becomes {NARROW[wide]} because 64-bit types are off. "
         'Turn them on with jax.config.update("jax_enable_x64", True), or set JAX_ENABLE_X64=1.'
     )
-    frame = user_frame(depth=3)
-    file, line = (frame.file, frame.line) if frame else (__file__, 0)
-    warnings.warn_explicit(text, UserWarning, file, line, registry=_warnings_given)
+    warn_user(text, _warnings_given)
 
 
 def check_numeric(d: Any, where: str) -> Any:

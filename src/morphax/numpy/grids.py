@@ -15,7 +15,7 @@ from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import check_callable, integer
 from ..transforms.vmap import vmap
-from ..util.messages import message
+from ..util.messages import described, message
 from .arithmetic import multiply, power, true_divide
 from .axes import canonical_size
 from .creation import array
@@ -167,7 +167,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
         raise TypeError(
             message(
                 "jnp.frombuffer, argument buffer",
-                given=f"a {type(buffer).__name__}",
+                given=described(buffer),
                 expected="a bytes-like object",
                 fix="Pass bytes, or use jnp.asarray.",
             )

@@ -20,7 +20,7 @@ from ..util.messages import message
 from .at import At
 from .axes import canonical_axes, canonical_axis, listed
 from .indexing import getitem
-from .operands import as_array, filling, of_one_dtype
+from .operands import as_array, concrete_values, filling, of_one_dtype
 from .shaping import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 
 _SECTIONS = "splitting an array, argument indices_or_sections"
@@ -225,7 +225,8 @@ def _repeated_alike(a: Any, count: int, axis: int) -> Any:
 
 def _known_counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
     """How often each of `size` elements is repeated, as numbers."""
-    counts = np.asarray(repeats)
+    fix = "Pass total_repeat_length=, or mark the argument static (static_argnums of jit)."
+    counts = concrete_values("jnp.repeat, argument repeats", repeats, fix)
     fits = counts.shape in ((), (1,), (size,)) and counts.dtype.kind in "iub"
     if fits and not (counts < 0).any():
         return np.broadcast_to(counts, (size,))

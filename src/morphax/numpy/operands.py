@@ -25,7 +25,7 @@ from ..lax.elementwise.convert import convert, converted
 from ..lax.ground.linear_structure import broadcast_in_dim_p
 from ..lax.shape.common_shapes import broadcast_shapes
 from ..util.memo import ResultTable
-from ..util.messages import described, message
+from ..util.messages import described, message, warn_user
 
 BOOL = np.dtype(bool)
 PYTHON_SCALARS = python_scalar_types
@@ -187,8 +187,10 @@ def _check_rank_promotion(name: str, avals: Sequence[Any], shape: Sequence[int])
     mode = current_config().numpy_rank_promotion
     if mode == "allow" or all(a.ndim in (0, len(shape)) for a in avals):
         return
+    error = _shape_error(name, avals, f"operands of equal rank (jax_numpy_rank_promotion={mode!r})")
     if mode == "raise":
-        raise _shape_error(name, avals, "operands of equal rank (jax_numpy_rank_promotion='raise')")
+        raise error
+    warn_user(str(error))
 
 
 def _shape_error(name: str, avals: Sequence[Any], expected: str) -> ShapeError:

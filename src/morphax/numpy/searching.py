@@ -52,25 +52,30 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         >>> jnp.nonzero(jnp.array([0, 7, 0, 3]))
         (Array([1, 3], dtype=int32),)
     """
-    mask = as_truth("nonzero", a)
+    return places_of("nonzero", a, size, fill_value)
+
+
+def places_of(name: str, a: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
+    """What `nonzero` returns, for a function `name` of NumPy's with the argument `size`."""
+    mask = as_truth(name, a)
     shape = aval_of(mask).shape
     if not shape:
         raise ValueError(
             message(
-                "jnp.nonzero, argument a",
+                f"jnp.{name}, argument a",
                 given="an array without axes",
                 expected="at least one axis",
                 fix="Use jnp.atleast_1d first.",
             )
         )
     if size is None:
-        fix = "Pass size=, the number of places to return; or use jnp.where(mask, x, y)."
-        found = np.nonzero(concrete_values("jnp.nonzero", mask, fix))
+        fix = "Pass size=, the number of elements to return; or use jnp.where(mask, x, y)."
+        found = np.nonzero(concrete_values(f"jnp.{name}", mask, fix))
         dtype = index_dtype()
         return tuple([beside(Array.from_host(i.astype(dtype)), mask) for i in found])
     filling = 0 if fill_value is None else fill_value
     fills = filling if isinstance(filling, tuple) else (filling,) * len(shape)
-    return _nonzero_of_size(mask, counted_or_symbolic("jnp.nonzero, argument size", size), fills)
+    return _nonzero_of_size(mask, counted_or_symbolic(f"jnp.{name}, argument size", size), fills)
 
 
 def _nonzero_of_size(mask: Any, size: Dim, fills: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -103,7 +108,7 @@ def unraveled(places: Any, shape: tuple[int, ...]) -> list[Any]:
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The places of elements that are not zero in the flattened array; see `nonzero`."""
-    return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
+    return places_of("flatnonzero", ravel(a), size, fill_value)[0]
 
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:

@@ -25,7 +25,7 @@ from .axes import canonical_axis
 from .indexing import getitem
 from .joining import concatenate
 from .operands import as_array
-from .searching import nonzero
+from .searching import places_of
 from .selection import take, where
 from .shaping import moveaxis, ravel, reshape
 from .sorted_vectors import searchsorted
@@ -76,7 +76,7 @@ def _runs(rows: Any, equal_nan: bool, size: int | None) -> _Runs:
     *columns, order = lax_sort((*columns, places), 0, num_keys=len(columns))
     first = _starts_run(columns, equal_nan)
     # One start more than asked for, so that the last run has an end.
-    (starts,) = nonzero(first, size=None if size is None else size + 1, fill_value=count)
+    (starts,) = places_of("unique", first, None if size is None else size + 1, count)
     if size is None:
         starts = concatenate([starts, lax.full((1,), count, aval_of(starts).dtype)])
     return _Runs(order, starts, first)
@@ -287,10 +287,10 @@ def _sorted_once(x: Any) -> tuple[Any, Any, Any]:
     return ordered, order, _starts_run([ordered], equal_nan=is_float)
 
 
-def _chosen(x: Any, mask: Any, size: int | None, fill_value: Any) -> tuple[Any, Any]:
+def _chosen(name: str, x: Any, mask: Any, size: int | None, fill_value: Any) -> tuple[Any, Any]:
     """The elements where `mask` is true, filled up with the first of them, and their places."""
     count = aval_of(x).shape[0]
-    (places,) = nonzero(mask, size=size, fill_value=count)
+    (places,) = places_of(name, mask, size, count)
     if size is None:
         return getitem(x, places), places
     if fill_value is None:
@@ -332,7 +332,7 @@ def setdiff1d(
     else:
         first, _, once = _sorted_once(first)
         mask = lax.bitwise_and(once, isin(first, second, invert=True))
-    found, _ = _chosen(first, mask, size, 0 if fill_value is None else fill_value)
+    found, _ = _chosen("setdiff1d", first, mask, size, 0 if fill_value is None else fill_value)
     return lax.convert_element_type(found, dtype)
 
 
@@ -361,7 +361,7 @@ def setxor1d(
         values.append(ordered)
         masks.append(lax.bitwise_and(once, isin(ordered, other, invert=True)))
     ordered, mask = lax_sort((concatenate(values), concatenate(masks)), 0, num_keys=1)
-    return _chosen(ordered, mask, size, fill_value)[0]
+    return _chosen("setxor1d", ordered, mask, size, fill_value)[0]
 
 
 def intersect1d(
@@ -385,7 +385,7 @@ def intersect1d(
     first, second = _vectors("intersect1d", ar1, ar2)
     ordered, order, once = _sorted_once(first)
     values, places = _chosen(
-        ordered, lax.bitwise_and(once, isin(ordered, second)), size, fill_value
+        "intersect1d", ordered, lax.bitwise_and(once, isin(ordered, second)), size, fill_value
     )
     if not return_indices:
         return values

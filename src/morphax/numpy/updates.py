@@ -17,7 +17,7 @@ from ..lax.elementwise.convert import convert
 from ..lax.ground.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from ..lax.shape.filling import size_value
 from ..lax.shape.resharding import resharded, split_as
-from ..util.messages import message
+from ..util.messages import message, warn_user
 from .creation import asarray
 from .index_plan import (
     ArrayAxis,
@@ -36,6 +36,8 @@ _OF_BOOLEANS = {
     "multiply": (lax.scatter_min, lax.bitwise_and),
 }
 """What adds and multiplies truth values."""
+
+_warnings_given: dict[Any, Any] = {}
 
 
 def update(
@@ -132,6 +134,7 @@ def _combined_wide(
 ) -> Any:
     """An update in another dtype than that of the array, whose other elements stay as they are."""
     x, places = at.array, type(at)
+    _warn_of_loss(name, x.aval, aval_of(values))
     wide = places(convert(x, dtype), at.index)
     changed = convert(
         update(wide, name, values, scatter, combine, **options), x.aval.dtype, x.aval.weak_type
@@ -172,9 +175,22 @@ def _as_update(name: str, x: Any, values: Any) -> Any:
                 fix="Convert the array to a complex dtype first.",
             )
         )
-    if current_config().numpy_dtype_promotion == "strict":
-        dtypes.promote(((target.dtype, target.weak_type), (aval.dtype, aval.weak_type)))
+    if aval.dtype != target.dtype or current_config().numpy_dtype_promotion == "strict":
+        pair = (target.dtype, target.weak_type), (aval.dtype, aval.weak_type)
+        if dtypes.promote(pair)[0] != target.dtype:
+            _warn_of_loss(name, target, aval)
     return convert(values, target.dtype, target.weak_type)
+
+
+def _warn_of_loss(name: str, target: Any, aval: Any) -> None:
+    """Warn that the dtype of an array does not hold what is written into it."""
+    text = message(
+        f"x.at[...].{name}, argument values",
+        given=f"{aval} for an array {target}",
+        expected="values that the array's dtype holds; what these lose is not kept",
+        fix="Convert the array, or the values with astype, so that this is said.",
+    )
+    warn_user(text, _warnings_given, FutureWarning)
 
 
 def _region_update(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.mesh import AxisType, checked_axes
+from ..core.mesh import AxisType, checked_axes, names_of_axes
 from ..runtime.device import Device
 from ..runtime.devices import devices as all_devices
 from ..runtime.mesh import Mesh
@@ -44,7 +44,7 @@ def make_mesh(
         Mesh(axis_sizes=(1, 1), axis_names=('data', 'model'), axis_types=(Explicit, Explicit))
     """
     sizes = _checked_sizes(axis_shapes)
-    names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
+    names = names_of_axes(axis_names)
     known = all_devices() if devices is None else list(_checked_devices(devices))
     needed = math.prod(sizes)
     if needed > len(known):

@@ -6,7 +6,6 @@ it.  Every function takes either; those that return keys return the kind they we
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from operator import index
 from typing import Any, NewType
@@ -23,8 +22,7 @@ from ..lax.ground.kinds import INTEGER
 from ..lax.random.generators import PRNGImpl
 from ..lax.random.key_use import random_clone_p
 from ..lax.random.random_bits import random_unwrap_p, random_wrap_p
-from ..util.frames import user_frame
-from ..util.messages import message
+from ..util.messages import message, warn_user
 from ._generators import GENERATORS, fold_in_key, generator_of, seeded, split_keys
 
 Key = NewType("Key", Array)
@@ -114,9 +112,7 @@ def _judge_raw(where: str) -> None:
     )
     if mode == "error":
         raise ValueError(text)
-    frame = user_frame()
-    file, line = (frame.file, frame.line) if frame else (__file__, 0)
-    warnings.warn_explicit(text, UserWarning, file, line, registry=_warnings_given)
+    warn_user(text, _warnings_given)
 
 
 def single_key(function: str, key: Any) -> Any:

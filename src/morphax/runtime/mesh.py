@@ -9,7 +9,14 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ..config import make_user_context, override
-from ..core.mesh import AbstractDevice, AbstractMesh, AxisType, NamedAxes, checked_axes
+from ..core.mesh import (
+    AbstractDevice,
+    AbstractMesh,
+    AxisType,
+    NamedAxes,
+    checked_axes,
+    names_of_axes,
+)
 from ..util.messages import described, message
 from .device import Device
 from .devices import devices as all_devices
@@ -64,7 +71,7 @@ class Mesh(NamedAxes):
         axis_types: AxisType | Sequence[AxisType] | None = None,
     ) -> Mesh:
         grid = np.array(devices, dtype=object)
-        names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
+        names = names_of_axes(axis_names)
         key: _Key = (), (), (), ()
         # That without devices and axes is the current mesh where there is none.
         if grid.size or names:

@@ -146,8 +146,17 @@ class VJP(DerivativeMap):
     __slots__ = ()
 
     @frames_hidden
-    def __call__(self, cotangents: Any) -> Any:
-        results = map(tangent_output, self._pull_back(cotangents))
+    def __call__(self, *cotangents: Any) -> Any:
+        if len(cotangents) != 1:
+            raise TypeError(
+                message(
+                    "the pullback of vjp",
+                    given=f"{len(cotangents)} arguments",
+                    expected="one, as fun has one result, even if that is a tuple",
+                    fix="Pass the cotangents of a tuple as a tuple.",
+                )
+            )
+        results = map(tangent_output, self._pull_back(cotangents[0]))
         return self._facts.in_tree.unflatten(results)[0]
 
     def with_refs(self, *chosen: Any) -> Callable[[Any], Any]:

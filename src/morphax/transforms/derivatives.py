@@ -33,7 +33,7 @@ from ..lax.ground.linear_structure import instantiate
 from ..lax.reference.references import Ref
 from ..lax.shape.resharding import tied
 from ..tree import PyTreeDef
-from ..util.messages import message
+from ..util.messages import described, message
 from .derivative_maps import JVP, VJP, MapFacts, check_tangents, tangent_output
 from .flattening import (
     FlatFunction,
@@ -123,7 +123,7 @@ def jvp(
             raise TypeError(
                 message(
                     f"jvp, argument {name}",
-                    given=f"a {type(value).__name__}",
+                    given=described(value),
                     expected="a tuple or list with one item per argument of fun",
                     fix=f"Write jvp(f, (x,), (v,)): wrap {name} in a tuple.",
                 )

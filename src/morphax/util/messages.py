@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from .frames import user_frame
@@ -38,3 +39,18 @@ def described(x: Any) -> str:
         "'three' of type str"
     """
     return f"{x!r:.80} of type {type(x).__name__}"
+
+
+def warn_user(
+    text: str, registry: dict[Any, Any] | None = None, kind: type[Warning] = UserWarning
+) -> None:
+    """Warn at the user's line.
+
+    Args:
+        text: what to say.
+        registry: where the default filter notes that a line was told; nowhere if left out.
+        kind: class of the warning.
+    """
+    frame = user_frame(depth=2)
+    file, line = (frame.file, frame.line) if frame else (__file__, 0)
+    warnings.warn_explicit(text, kind, file, line, registry={} if registry is None else registry)

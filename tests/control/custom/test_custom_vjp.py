@@ -323,3 +323,24 @@ def test_rules_run_for_cotangents_that_are_zero(how: str) -> None:
     second.defvjp(lambda x, y: (1.0 * y, None), lambda _, ct: (None, ct))
     gradient = jax.grad(lambda x: second(watched(x), x))
     assert (jax.jit(gradient) if how == "jit" else gradient)(3.0) == 8.0
+
+
+def test_rules_see_numbers_of_programs_as_arrays() -> None:
+    shapes: list[Any] = []
+
+    @jax.custom_vjp
+    def scaled(x: Any, n: Any, flag: Any) -> Any:
+        return x * n
+
+    def forward(x: Any, n: Any, flag: Any) -> Any:
+        shapes.append((x.shape, n.shape, n.dtype, flag.shape, flag.dtype))
+        return x * n, n
+
+    scaled.defvjp(forward, lambda n, ct: (ct * n, None, None))
+
+    @jax.jit
+    def program(x: Any) -> Any:
+        return scaled(x, jnp.asarray(3), jnp.asarray(True))
+
+    assert jax.grad(program)(2.0) == 3
+    assert shapes == [((), (), jnp.int32, (), jnp.bool_)]

@@ -71,6 +71,10 @@ class Finder(MetaPathFinder):
             return ModuleSpec(fullname, Private(), is_package=True)
         if inner.partition(".")[0] in {*OWN, "_dropin"} or "." not in inner:
             return None  # files of this distribution; or there is nothing, as Python will find
+        if inner.rpartition(".")[0] in NAMED and find_spec(f"morphax.{inner}") is not None:
+            # `from . import x` in such a package asks for x by the name that the package has here,
+            # passes over the error, and takes the attribute.
+            import_module(f"morphax.{inner}")
         raise ModuleNotFoundError(_absence(fullname, inner), name=fullname)
 
 

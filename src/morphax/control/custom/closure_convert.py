@@ -17,7 +17,7 @@ from ... import dtypes, tree
 from ...core import Jaxpr, Operand, Tracer, aval_of, close_open, eval_jaxpr, frames_hidden, stage
 from ...transforms.derivatives import shape_aval
 from ...transforms.flattening import FlatFunction, check_callable, debug_info
-from ...util.messages import message
+from ...util.messages import described, message
 from .custom_vjp import custom_vjp
 
 
@@ -109,7 +109,7 @@ def _pair(fun: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     raise TypeError(
         message(
             "custom_gradient, result of fun",
-            given=f"a {type(result).__name__}",
+            given=described(result),
             expected="a pair (result, pullback)",
             fix="Return the result and the function from its cotangent to those of the arguments.",
         )

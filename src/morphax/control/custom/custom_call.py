@@ -26,6 +26,7 @@ from ...core import (
     values_of,
 )
 from ...core.trace import Trace
+from ...core.values import pinned_types
 from ...core.varying import varying_over
 from ...engines.reference.eager import as_array
 from ...lax.reference.ref_binding import TakesReferences, unwrapped
@@ -36,6 +37,8 @@ from ...util.messages import message
 from ..bodies.reference_values import write_back
 from ..program_call import ProgramCall, batched_in_front
 from .batched_rules import BatchedResults, trace_of_members
+
+_NUMBERS_OF_PROGRAMS = pinned_types | {bool}
 
 
 class CustomCall(ProgramCall, TakesReferences):
@@ -107,7 +110,10 @@ class CustomCall(ProgramCall, TakesReferences):
     def _rule_and_operands(
         self, operands: Sequence[Operand], params: dict[str, Param]
     ) -> tuple[Any, list[Any]]:
-        return params[self.rule_name], as_references(operands[params["num_consts"] :])
+        given = operands[params["num_consts"] :]
+        # A number of a program was an array, or a tracer, where the function was called.
+        shown = [as_array(x) if type(x) in _NUMBERS_OF_PROGRAMS else x for x in given]
+        return params[self.rule_name], as_references(shown)
 
     def _checked(self, trace: Trace, outs: list[Any], params: dict[str, Param]) -> list[Any]:
         """The results of a rule, which must have the types of the function's."""

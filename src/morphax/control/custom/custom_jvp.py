@@ -27,7 +27,7 @@ from ...transforms.flattening import FlatFunction, function_label
 from ...transforms.jvp import JVPTrace, JVPTracer
 from ...transforms.linearize import Linearization, LinearizeTrace, split_linear
 from ...transforms.transposition import backward_pass
-from ...util.messages import message
+from ...util.messages import described, message
 from .batched_rules import BatchedResults, TraceOfMembers
 from .custom_call import CustomCall
 from .custom_rules import HasRules, checked_result, flatten_like
@@ -211,7 +211,7 @@ class custom_jvp(HasRules):
                 raise TypeError(
                     message(
                         f"the jvp rule of {label}",
-                        given=f"a {type(result).__name__}",
+                        given=described(result),
                         expected="a pair (result, tangent of the result)",
                         fix="Return a pair.",
                     )

@@ -112,7 +112,7 @@ def checked_pair(label: str, result: Any, flat: FlatFunction) -> tuple[list[Any]
         raise TypeError(
             message(
                 where,
-                given=f"a {type(result).__name__}",
+                given=described(result),
                 expected="a pair (result, residuals)",
                 fix="Return a pair.",
             )

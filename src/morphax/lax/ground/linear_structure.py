@@ -38,6 +38,7 @@ from ...errors import ShapeError
 from ...util.host_memory import transposed
 from ...util.messages import message
 from .kinds import NUMBER
+from .row_sums import accumulator, summation
 from .sums import lower_sum
 
 
@@ -217,11 +218,10 @@ class ReduceSum(Primitive):
         return without_axes(x, axes=axes)
 
     def evaluate(self, x: Any, *, axes: Any, out_sharding: Any) -> Any:
-        return np.sum(x, axis=axes, dtype=_accumulator(x.dtype)).astype(x.dtype, copy=False)
+        return summation(x, axes)(x)
 
     def kernel(self, x: Any, *, axes: Any, out_sharding: Any) -> Callable[..., Any] | None:
-        add, dtype = np.add.reduce, x.dtype
-        return (lambda v: add(v, axes, dtype)) if _accumulator(dtype) == dtype else None
+        return summation(x, axes) if accumulator(x.dtype) == x.dtype else None
 
     def folds(self, x: Any, *, axes: Any, **_: Any) -> tuple[str, str, Sequence[int]]:
         return "fold", "add", axes
@@ -249,11 +249,6 @@ class ReduceSum(Primitive):
         self, _: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
     ) -> tuple[Any, int]:
         return batch_reduction(self, operands[0], dims[0], **params)
-
-
-def _accumulator(dtype: Any) -> Any:
-    """Small floats are summed in float32, as XLA does; the rest in their own dtype."""
-    return np.float32 if dtype.itemsize < 4 and dtype.kind not in "biu" else dtype
 
 
 def batch_reduction(

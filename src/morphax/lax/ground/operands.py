@@ -41,14 +41,12 @@ def _plan(
 ) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
     """Which operands of these avals, or Python scalars of these types, are to change, and how."""
     arrays = [a for a, kind in zip(avals, kinds, strict=True) if kind is None]
-    dtype = (
-        arrays[0].dtype if arrays else dtypes.promote(tuple([(a.dtype, True) for a in avals]))[0]
-    )
+    dtype = (arrays or avals)[0].dtype
     weak = all([a.weak_type for a in arrays])
     shape = _common_shape([a.shape for a in avals])
     changes = [
         _cast(kind, dtype, weak)
-        if kind is not None and a.dtype != dtype and _fits(a.dtype, dtype)
+        if arrays and kind is not None and a.dtype != dtype and _fits(a.dtype, dtype)
         else _repeat(a.shape, shape)
         for a, kind in zip(avals, kinds, strict=True)
     ]
@@ -56,11 +54,6 @@ def _plan(
 
 
 _plans = ResultTable(_plan)
-
-
-def _of_numbers(avals: tuple[Any, ...]) -> Any:
-    """The dtype in which Python scalars alone combine."""
-    return dtypes.promote(tuple([(a.dtype, True) for a in avals]))[0]
 
 
 def _common_shape(shapes: Sequence[Shape]) -> Shape | None:

@@ -13,7 +13,7 @@ that are short, lose none, and would take twice the time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, partialmethod
 from typing import Any, ClassVar, Protocol, final
 
 import numpy as np
@@ -52,6 +52,9 @@ class Notation(Protocol):
     def lgamma(self, x: Any, /) -> Any: ...
     def digamma(self, x: Any, /) -> Any: ...
 
+    def log_of_single(self, x: Any, /) -> Any:
+        """log x with the digits of float32, which takes a fraction of the time."""
+
     def where(self, condition: Any, x: Any, y: Any, /) -> Any:
         """x where the condition holds, y elsewhere."""
 
@@ -75,6 +78,7 @@ class HostNotation:
     exp = staticmethod(np.exp)
     expm1 = staticmethod(np.expm1)
     log = staticmethod(np.log)
+    log_of_single = staticmethod(np.log)
     log1p = staticmethod(np.log1p)
     sqrt = staticmethod(np.sqrt)
     sin = staticmethod(np.sin)
@@ -132,65 +136,34 @@ class Written:
         self.page = page
         self.value = value
 
-    def _op(self, name: str, *operands: Any) -> Written:
-        return self.page.elementwise(f"stablehlo.{name}", *operands)
+    def _op(self, name: str, *others: Any) -> Written:
+        return self.page.elementwise(f"stablehlo.{name}", self, *others)
 
-    def __add__(self, other: Any) -> Written:
-        return self._op("add", self, other)
+    def _reflected(self, name: str, other: Any) -> Written:
+        return self.page.elementwise(f"stablehlo.{name}", other, self)
 
-    def __radd__(self, other: Any) -> Written:
-        return self._op("add", other, self)
+    def _compared(self, direction: str, other: Any) -> Written:
+        return self.page.compared(direction, self, other)
 
-    def __sub__(self, other: Any) -> Written:
-        return self._op("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Written:
-        return self._op("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Written:
-        return self._op("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Written:
-        return self._op("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Written:
-        return self._op("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Written:
-        return self._op("divide", other, self)
-
-    def __neg__(self) -> Written:
-        return self._op("negate", self)
-
-    def __abs__(self) -> Written:
-        return self._op("abs", self)
-
-    def __and__(self, other: Written) -> Written:
-        return self._op("and", self, other)
-
-    def __or__(self, other: Written) -> Written:
-        return self._op("or", self, other)
-
-    def __invert__(self) -> Written:
-        return self._op("not", self)
-
-    def __lt__(self, other: Any) -> Written:
-        return self.page.compared("LT", self, other)
-
-    def __le__(self, other: Any) -> Written:
-        return self.page.compared("LE", self, other)
-
-    def __gt__(self, other: Any) -> Written:
-        return self.page.compared("GT", self, other)
-
-    def __ge__(self, other: Any) -> Written:
-        return self.page.compared("GE", self, other)
-
-    def __eq__(self, other: Any) -> Written:
-        return self.page.compared("EQ", self, other)
-
-    def __ne__(self, other: Any) -> Written:
-        return self.page.compared("NE", self, other)
+    __add__ = partialmethod(_op, "add")
+    __radd__ = partialmethod(_reflected, "add")
+    __sub__ = partialmethod(_op, "subtract")
+    __rsub__ = partialmethod(_reflected, "subtract")
+    __mul__ = partialmethod(_op, "multiply")
+    __rmul__ = partialmethod(_reflected, "multiply")
+    __truediv__ = partialmethod(_op, "divide")
+    __rtruediv__ = partialmethod(_reflected, "divide")
+    __neg__ = partialmethod(_op, "negate")
+    __abs__ = partialmethod(_op, "abs")
+    __and__ = partialmethod(_op, "and")
+    __or__ = partialmethod(_op, "or")
+    __invert__ = partialmethod(_op, "not")
+    __lt__ = partialmethod(_compared, "LT")
+    __le__ = partialmethod(_compared, "LE")
+    __gt__ = partialmethod(_compared, "GT")
+    __ge__ = partialmethod(_compared, "GE")
+    __eq__ = partialmethod(_compared, "EQ")
+    __ne__ = partialmethod(_compared, "NE")
 
 
 @final
@@ -269,6 +242,13 @@ class ProgramNotation:
 
     def digamma(self, x: Any) -> Written:
         return self.elementwise("chlo.digamma", x)
+
+    def log_of_single(self, x: Any) -> Written:
+        (value,) = self._aligned(x)
+        b = self._builder
+        narrow = b.convert(value, np.dtype(np.float32))
+        log = b.elementwise("stablehlo.log", narrow.aval, narrow)
+        return Written(self, b.convert(log, value.aval.dtype))
 
     def where(self, condition: Written, x: Any, y: Any) -> Written:
         first, second = self._aligned(x, y)

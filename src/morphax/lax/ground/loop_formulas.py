@@ -82,6 +82,11 @@ class LoopNotation:
     erfc = partialmethod(_function, "erfc")
     lgamma = partialmethod(_function, "lgamma")
 
+    def log_of_single(self, x: Any) -> Computed:
+        w = self.writer
+        log = w.op("log", w.convert(self._scalar(x), np.dtype(np.float32)))
+        return Computed(self, w.convert(log, FLOAT64))
+
     def power(self, x: Any, y: Any) -> Computed:
         return self.op("pow", x, y)
 

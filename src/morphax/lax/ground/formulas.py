@@ -29,7 +29,7 @@ from .logarithms import log_plus_one
 from .loop_formulas import formula_of_scalars
 from .narrow import COMPUTED_IN
 
-FLOAT64 = np.dtype(np.float64)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _BOOL = np.dtype(bool)
 
 
@@ -52,8 +52,9 @@ class Notation(Protocol):
     def lgamma(self, x: Any, /) -> Any: ...
     def digamma(self, x: Any, /) -> Any: ...
 
-    def log_of_single(self, x: Any, /) -> Any:
-        """log x with the digits of float32, which takes a fraction of the time."""
+    # With the digits of float32, which takes a fraction of the time:
+    def log_of_single(self, x: Any, /) -> Any: ...
+    def log1p_of_single(self, x: Any, /) -> Any: ...
 
     def where(self, condition: Any, x: Any, y: Any, /) -> Any:
         """x where the condition holds, y elsewhere."""
@@ -78,8 +79,9 @@ class HostNotation:
     exp = staticmethod(np.exp)
     expm1 = staticmethod(np.expm1)
     log = staticmethod(np.log)
-    log_of_single = staticmethod(np.log)
     log1p = staticmethod(np.log1p)
+    log_of_single = staticmethod(np.log)
+    log1p_of_single = staticmethod(np.log1p)
     sqrt = staticmethod(np.sqrt)
     sin = staticmethod(np.sin)
     cos = staticmethod(np.cos)
@@ -244,11 +246,13 @@ class ProgramNotation:
         return self.elementwise("chlo.digamma", x)
 
     def log_of_single(self, x: Any) -> Written:
-        (value,) = self._aligned(x)
-        b = self._builder
-        narrow = b.convert(value, np.dtype(np.float32))
-        log = b.elementwise("stablehlo.log", narrow.aval, narrow)
-        return Written(self, b.convert(log, value.aval.dtype))
+        return self._converted(self.log(self._converted(x, FLOAT32)), FLOAT64)
+
+    def log1p_of_single(self, x: Any) -> Written:
+        return self._converted(self.log1p(self._converted(x, FLOAT32)), FLOAT64)
+
+    def _converted(self, x: Written, dtype: np.dtype) -> Written:
+        return Written(self, self._builder.convert(x.value, dtype))
 
     def where(self, condition: Written, x: Any, y: Any) -> Written:
         first, second = self._aligned(x, y)

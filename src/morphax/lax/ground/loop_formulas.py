@@ -83,9 +83,15 @@ class LoopNotation:
     lgamma = partialmethod(_function, "lgamma")
 
     def log_of_single(self, x: Any) -> Computed:
+        return self._of_single("log", x)
+
+    def log1p_of_single(self, x: Any) -> Computed:
+        return self._of_single("log1p", x)
+
+    def _of_single(self, name: str, x: Any) -> Computed:
         w = self.writer
-        log = w.op("log", w.convert(self._scalar(x), np.dtype(np.float32)))
-        return Computed(self, w.convert(log, FLOAT64))
+        found = w.op(name, w.convert(self._scalar(x), np.dtype(np.float32)))
+        return Computed(self, w.convert(found, FLOAT64))
 
     def power(self, x: Any, y: Any) -> Computed:
         return self.op("pow", x, y)

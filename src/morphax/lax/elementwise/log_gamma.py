@@ -18,6 +18,7 @@ from typing import Any
 
 from ..ground.formulas import Notation
 from ..ground.horner import polynomial
+from ..ground.single import log_of_single
 from .gamma_parts import START_OF_STIRLING
 
 # log Γ(x) / ((x − 1) (x − 2)) on [1/2, 10], highest power first: the quotient of least relative
@@ -49,7 +50,9 @@ def _right(m: Notation, y: Any) -> Any:
     above = m.where(is_far, 1.0, polynomial(_NUMERATOR, near))
     quotient = above / m.where(is_far, y, polynomial(_DENOMINATOR, near))
     correction = quotient * (1 / 12 - quotient * quotient * (1 / 360))
-    stirling = (far - 0.5) * m.log_of_single(far) - far + (0.5 * math.log(2 * math.pi) + correction)
+    stirling = (
+        (far - 0.5) * log_of_single(m, far) - far + (0.5 * math.log(2 * math.pi) + correction)
+    )
     # (x − 1) (x − 2), which is +0 at both zeros.
     return m.where(is_far, stirling, (near * (near - 3.0) + 2.0) * quotient)
 
@@ -60,6 +63,6 @@ def log_gamma_of_single(m: Notation, x: Any) -> Any:
     value = _right(m, m.where(is_left, 1.0 - x, m.where(is_small, 1.0 + x, x)))
     r = x - m.floor(x + 0.5)
     sine = abs(r * polynomial(_SINE, r * r))
-    log = m.log_of_single(m.where(is_left, sine, m.where(is_small, x, 1.0)))
+    log = log_of_single(m, m.where(is_left, sine, m.where(is_small, x, 1.0)))
     value = m.where(is_left, -value, value) - log
     return m.where(abs(x) == math.inf, math.inf, value)

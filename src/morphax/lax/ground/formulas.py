@@ -23,6 +23,7 @@ from ...core import ShapedArray
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from .families import Elementwise, compare, expanded
+from .float_parts import parts_in_program, parts_on_host
 from .inverse_error import inverse_erf
 from .kinds import FLOATING
 from .logarithms import log_plus_one
@@ -52,9 +53,11 @@ class Notation(Protocol):
     def lgamma(self, x: Any, /) -> Any: ...
     def digamma(self, x: Any, /) -> Any: ...
 
-    # With the digits of float32, which takes a fraction of the time:
-    def log_of_single(self, x: Any, /) -> Any: ...
-    def log1p_of_single(self, x: Any, /) -> Any: ...
+    def in_single(self, formula: Callable[..., Any], /, *operands: Any) -> Any:
+        """A formula of a notation of float32 and of the operands, rounded; for few digits."""
+
+    def parts(self, x: Any, /) -> tuple[Any, Any]:
+        """m and e with x = m 2ᵉ and √½ ≤ m < √2, for x > 0 of float64."""
 
     def where(self, condition: Any, x: Any, y: Any, /) -> Any:
         """x where the condition holds, y elsewhere."""
@@ -80,14 +83,17 @@ class HostNotation:
     expm1 = staticmethod(np.expm1)
     log = staticmethod(np.log)
     log1p = staticmethod(np.log1p)
-    log_of_single = staticmethod(np.log)
-    log1p_of_single = staticmethod(np.log1p)
     sqrt = staticmethod(np.sqrt)
     sin = staticmethod(np.sin)
     cos = staticmethod(np.cos)
     floor = staticmethod(np.floor)
     power = staticmethod(np.power)
     where = staticmethod(np.where)
+
+    parts = staticmethod(parts_on_host)
+
+    def in_single(self, formula: Callable[..., Any], *operands: Any) -> Any:
+        return formula(self, *operands)
 
     @staticmethod
     def erfc(x: Any) -> Any:
@@ -245,14 +251,15 @@ class ProgramNotation:
     def digamma(self, x: Any) -> Written:
         return self.elementwise("chlo.digamma", x)
 
-    def log_of_single(self, x: Any) -> Written:
-        return self._converted(self.log(self._converted(x, FLOAT32)), FLOAT64)
+    def parts(self, x: Written) -> tuple[Written, Written]:
+        mantissa, exponent = parts_in_program(self._builder, x.value)
+        return Written(self, mantissa), Written(self, exponent)
 
-    def log1p_of_single(self, x: Any) -> Written:
-        return self._converted(self.log1p(self._converted(x, FLOAT32)), FLOAT64)
-
-    def _converted(self, x: Written, dtype: np.dtype) -> Written:
-        return Written(self, self._builder.convert(x.value, dtype))
+    def in_single(self, formula: Callable[..., Written], *operands: Written) -> Written:
+        b = self._builder
+        page = ProgramNotation(b, self.precision, FLOAT32, self._shape)
+        found = formula(page, *[Written(page, b.convert(x.value, FLOAT32)) for x in operands])
+        return Written(self, b.convert(found.value, self._scalar.dtype))
 
     def where(self, condition: Written, x: Any, y: Any) -> Written:
         first, second = self._aligned(x, y)
@@ -355,13 +362,15 @@ class ByFormula(Elementwise):
 
     Parameters are given to the formula by name.  Eager mode computes by it too, unless `evaluate`
     says otherwise, or the operands are narrower than float64 and `of_narrow` has digits enough for
-    these: it takes and gives arrays of float64.  Where `keeps_dtype` holds, programs compute
+    these: it takes and gives arrays of float64.  Programs compute what is narrower than float64 by
+    `formula_of_single`, if there is one.  Where `keeps_dtype` holds, programs compute
     float32 in float32.  Operands at `known_operands` are Python's numbers in programs that have
     them as constants: the formula may be a shorter one then.
     """
 
     accepts = FLOATING
     formula: ClassVar[Callable[..., Any]]
+    formula_of_single: ClassVar[Callable[..., Any] | None] = None
     of_narrow: ClassVar[Callable[..., Any] | None] = None
     keeps_dtype: ClassVar[bool] = False
     known_operands: ClassVar[tuple[int, ...]] = ()
@@ -377,8 +386,13 @@ class ByFormula(Elementwise):
 
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
         dtype = COMPUTED_IN.get(out.dtype, out.dtype) if self.keeps_dtype else FLOAT64
-        rule, known = partial(type(self).formula, **params), self.known_operands
+        rule, known = partial(self._formula(out.dtype), **params), self.known_operands
         return formula_of_arrays(b, out, rule, *operands, dtype=dtype, known=known)
 
+    def _formula(self, dtype: np.dtype) -> Callable[..., Any]:
+        kind = type(self)
+        return kind.formula if dtype == FLOAT64 else kind.formula_of_single or kind.formula
+
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
-        return formula_of_scalars(w, partial(type(self).formula, **params), *operands)
+        rule = partial(self._formula(operands[0].dtype), **params)
+        return formula_of_scalars(w, rule, *operands)

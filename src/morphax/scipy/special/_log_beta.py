@@ -21,17 +21,16 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
-from ...lax.elementwise.gamma_parts import START_OF_STIRLING, STIRLING
+from ...lax.elementwise.gamma_parts import (
+    SCALED_GAMMA_OF_SINGLE,
+    START_OF_STIRLING,
+    STIRLING,
+)
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
+from ...lax.ground.single import log1p_of_single, log_of_single
 from ._digamma_difference import digamma_difference_p
 
-# Γ*(1/t) on [0, 1], where Γ(y) = √(2π) yʸ⁻½ e⁻ʸ Γ*(y), highest power first: the polynomial of
-# least relative error, 1e-9, by weighted least squares with 40 digits.
-_SCALED_GAMMA = (
-    0.00011757930604703879, -0.000571252038578361, 0.0010397013712208688, -0.00027317484858128125,
-    -0.0026817929689804103, 0.0034732417188298092, 0.08333324896183551, 1.0000000009633556,
-)  # fmt: skip
 # Beyond this a quotient of sums and factors is scaled, so that it has a logarithm in float32.
 _LARGE = 1e38
 
@@ -45,14 +44,18 @@ def _log_beta_of_single(m: Notation, a: Any, b: Any) -> Any:
     inverse_a, inverse_b = inverse * next_b * next_s, inverse * next_a * next_s
     least = m.where(a < b, next_a, next_b)
     part = least * inverse_s
-    powers = least * m.log_of_single(part) + (next_s - least) * m.log1p_of_single(-part)
-    above = polynomial(_SCALED_GAMMA, inverse_a) * polynomial(_SCALED_GAMMA, inverse_b) * (s + 1.0)
-    below = polynomial(_SCALED_GAMMA, inverse_s) * a * b
+    powers = least * log_of_single(m, part) + (next_s - least) * log1p_of_single(m, -part)
+    above = (
+        polynomial(SCALED_GAMMA_OF_SINGLE, inverse_a)
+        * polynomial(SCALED_GAMMA_OF_SINGLE, inverse_b)
+        * (s + 1.0)
+    )
+    below = polynomial(SCALED_GAMMA_OF_SINGLE, inverse_s) * a * b
     quotient = abs(above * s / below) * m.sqrt(next_s * inverse_a * inverse_b)
     is_large = quotient > _LARGE
     quotient = quotient * m.where(is_large, 1 / _LARGE, 1.0)
     powers = powers + m.where(is_large, math.log(_LARGE * math.sqrt(2 * math.pi)), _LOG_OF_ROOT)
-    value = powers + m.log_of_single(quotient)
+    value = powers + log_of_single(m, quotient)
     return m.where((a >= 0.0) & (b >= 0.0), value, math.nan)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from ... import lax
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
+from ...lax.ground.single import log_of_single
 from ..special import betaln
 from ..special._digamma_difference import digamma_difference_p
 
@@ -34,7 +35,7 @@ def _constant_of_single(m: Notation, df: Any) -> Any:
     s = product * product * inverse
     # Its logarithm is twice that of the quotient over √ν.
     square = 0.5 * a * next_ * next_ * w * (w * w * inverse)
-    constant = 0.5 * m.log_of_single(square) + s * polynomial(_SERIES, s)
+    constant = 0.5 * log_of_single(m, square) + s * polynomial(_SERIES, s)
     return m.where(df > 0.0, constant, math.nan)
 
 

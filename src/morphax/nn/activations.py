@@ -11,11 +11,24 @@ from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
+from ..lax.ground.horner import polynomial
 from ..numpy.operands import as_array, promoted, promoted_inexact
 
 # SELU's constants make mean 0 and variance 1 a fixed point (Klambauer et al., NeurIPS 2017).
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
+
+# (1 − e⁻ˣ) / x on [0, log 2], highest power first: the polynomials of least relative error, 2e-19
+# and 2e-10, by weighted least squares with 40 digits.
+_SHARE = (
+    -1.5167554742515203e-09, 2.4064409396988624e-08, -2.745625889896921e-07, 2.7550680272668813e-06,
+    -2.4801297295370923e-05, 0.00019841261353321617, -0.0013888888724807491, 0.008333333331316696,
+    -0.041666666666520004, 0.16666666666666113, -0.5, 1.0,
+)  # fmt: skip
+_SHARE_OF_SINGLE = (
+    0.00014664727346585462, -0.001341684450154712, 0.008311328550501594, -0.041661323107407035,
+    0.1666660423412713, -0.49999997237109745, 0.9999999997978746,
+)  # fmt: skip
 
 
 _BRANCHING = frozenset(
@@ -155,10 +168,11 @@ def log1mexp(x: Any) -> Any:
     """
     (x,) = promoted_inexact("log1mexp", as_array("log1mexp", x))
     is_near, power = x < np.log(2.0), jnp.exp(-x)
-    far = 1 - power
+    far, near = 1 - power, jnp.where(is_near, x, 0)
     # One logarithm: what 1 − e⁻ˣ lost when it was rounded is put back, divided by its argument.
     lost = jnp.where(is_near, 0, power - (1 - far)) / jnp.where(is_near, 1, far)
-    return -(lost - jnp.log(jnp.where(is_near, -jnp.expm1(-x), far)))
+    share = near * polynomial(_SHARE if x.dtype == np.float64 else _SHARE_OF_SINGLE, near)
+    return -(lost - jnp.log(jnp.where(is_near, share, far)))
 
 
 @log1mexp.defjvp

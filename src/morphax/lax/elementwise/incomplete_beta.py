@@ -21,6 +21,7 @@ from ...util.compiled import part
 from ..ground.formulas import ByFormula, Notation
 from ..ground.operands import standardize
 from .arithmetic import add, div, mul, neg, sub
+from .densities import beta_density_of_single
 from .exponential import log, log1p
 from .gamma_parts import log1p_minus, log_scaled_gamma
 from .selection import scalar_like
@@ -205,6 +206,7 @@ class BetaDensity(OfBetaNumbers):
 
     name = "beta_density"
     formula = _density
+    formula_of_single = beta_density_of_single
 
     def d_x(self, t: Any, a: Any, b: Any, x: Any, out: Any) -> Any:
         return mul(t, mul(out, add(log(x), sub(digamma(add(a, b)), digamma(a)))))

@@ -21,6 +21,7 @@ from ..ground.formulas import ByFormula
 from ..ground.operands import standardize
 from . import incomplete_gamma_formulas as formulas
 from .arithmetic import div, mul, neg, sub
+from .densities import gamma_density_of_single
 from .exponential import log
 from .selection import scalar_like
 from .special import digamma
@@ -52,7 +53,8 @@ class OfGammaNumbers(ByFormula):
         return np.where(lost, super().evaluate(*operands), out) if lost.any() else out
 
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
-        if may_call_incomplete_gamma(b, self.name, out):
+        has_own = self.formula_of_single is not None and out.dtype != np.float64
+        if not has_own and may_call_incomplete_gamma(b, self.name, out):
             a, x = expanded(b, out.shape, operands)
             return call_incomplete_gamma(b, self.name, out, a, x)
         return super().lower(b, out, *operands, **params)
@@ -85,6 +87,7 @@ class GammaDensity(OfGammaNumbers):
 
     name = "gamma_density"
     formula = formulas.density_of_gamma
+    formula_of_single = gamma_density_of_single
 
     def d_x(self, t: Any, a: Any, x: Any, out: Any) -> Any:
         return mul(t, mul(out, _score(a, x)))

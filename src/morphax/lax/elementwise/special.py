@@ -23,6 +23,7 @@ from ..ground.loop_formulas import formula_of_scalars
 from .arithmetic import mul, neg
 from .exponential import exp
 from .inverse_erf import inverse_erf
+from .log_gamma import log_gamma_of_single
 from .powers import square
 from .zeta import polygamma
 
@@ -173,6 +174,16 @@ class Lgamma(SpecialFunction):
     compiled = True
     numpy = _lgamma
     stablehlo = "chlo.lgamma"
+
+    def lower_wide(self, b: Builder, out: Any, *operands: Value) -> Value:
+        if out.dtype == np.float32 and b.module.written_for == "cpu":
+            return formula_of_arrays(b, out, log_gamma_of_single, *operands)
+        return super().lower_wide(b, out, *operands)
+
+    def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
+        if operands[0].dtype == np.float32:
+            return formula_of_scalars(w, log_gamma_of_single, *operands)
+        return super().scalar(w, *operands, **params)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, digamma(x))

@@ -13,7 +13,7 @@ that are short, lose none, and would take twice the time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, partialmethod
 from typing import Any, ClassVar, Protocol, final
 
 import numpy as np
@@ -23,13 +23,14 @@ from ...core import ShapedArray
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from .families import Elementwise, compare, expanded
+from .float_parts import parts_in_program, parts_on_host
 from .inverse_error import inverse_erf
 from .kinds import FLOATING
 from .logarithms import log_plus_one
 from .loop_formulas import formula_of_scalars
 from .narrow import COMPUTED_IN
 
-FLOAT64 = np.dtype(np.float64)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _BOOL = np.dtype(bool)
 
 
@@ -51,6 +52,12 @@ class Notation(Protocol):
     def erf_inv(self, x: Any, /) -> Any: ...
     def lgamma(self, x: Any, /) -> Any: ...
     def digamma(self, x: Any, /) -> Any: ...
+
+    def in_single(self, formula: Callable[..., Any], /, *operands: Any) -> Any:
+        """A formula of a notation of float32 and of the operands, rounded; for few digits."""
+
+    def parts(self, x: Any, /) -> tuple[Any, Any]:
+        """m and e with x = m 2ᵉ and √½ ≤ m < √2, for x > 0 of float64."""
 
     def where(self, condition: Any, x: Any, y: Any, /) -> Any:
         """x where the condition holds, y elsewhere."""
@@ -82,6 +89,11 @@ class HostNotation:
     floor = staticmethod(np.floor)
     power = staticmethod(np.power)
     where = staticmethod(np.where)
+
+    parts = staticmethod(parts_on_host)
+
+    def in_single(self, formula: Callable[..., Any], *operands: Any) -> Any:
+        return formula(self, *operands)
 
     @staticmethod
     def erfc(x: Any) -> Any:
@@ -132,65 +144,34 @@ class Written:
         self.page = page
         self.value = value
 
-    def _op(self, name: str, *operands: Any) -> Written:
-        return self.page.elementwise(f"stablehlo.{name}", *operands)
+    def _op(self, name: str, *others: Any) -> Written:
+        return self.page.elementwise(f"stablehlo.{name}", self, *others)
 
-    def __add__(self, other: Any) -> Written:
-        return self._op("add", self, other)
+    def _reflected(self, name: str, other: Any) -> Written:
+        return self.page.elementwise(f"stablehlo.{name}", other, self)
 
-    def __radd__(self, other: Any) -> Written:
-        return self._op("add", other, self)
+    def _compared(self, direction: str, other: Any) -> Written:
+        return self.page.compared(direction, self, other)
 
-    def __sub__(self, other: Any) -> Written:
-        return self._op("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Written:
-        return self._op("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Written:
-        return self._op("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Written:
-        return self._op("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Written:
-        return self._op("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Written:
-        return self._op("divide", other, self)
-
-    def __neg__(self) -> Written:
-        return self._op("negate", self)
-
-    def __abs__(self) -> Written:
-        return self._op("abs", self)
-
-    def __and__(self, other: Written) -> Written:
-        return self._op("and", self, other)
-
-    def __or__(self, other: Written) -> Written:
-        return self._op("or", self, other)
-
-    def __invert__(self) -> Written:
-        return self._op("not", self)
-
-    def __lt__(self, other: Any) -> Written:
-        return self.page.compared("LT", self, other)
-
-    def __le__(self, other: Any) -> Written:
-        return self.page.compared("LE", self, other)
-
-    def __gt__(self, other: Any) -> Written:
-        return self.page.compared("GT", self, other)
-
-    def __ge__(self, other: Any) -> Written:
-        return self.page.compared("GE", self, other)
-
-    def __eq__(self, other: Any) -> Written:
-        return self.page.compared("EQ", self, other)
-
-    def __ne__(self, other: Any) -> Written:
-        return self.page.compared("NE", self, other)
+    __add__ = partialmethod(_op, "add")
+    __radd__ = partialmethod(_reflected, "add")
+    __sub__ = partialmethod(_op, "subtract")
+    __rsub__ = partialmethod(_reflected, "subtract")
+    __mul__ = partialmethod(_op, "multiply")
+    __rmul__ = partialmethod(_reflected, "multiply")
+    __truediv__ = partialmethod(_op, "divide")
+    __rtruediv__ = partialmethod(_reflected, "divide")
+    __neg__ = partialmethod(_op, "negate")
+    __abs__ = partialmethod(_op, "abs")
+    __and__ = partialmethod(_op, "and")
+    __or__ = partialmethod(_op, "or")
+    __invert__ = partialmethod(_op, "not")
+    __lt__ = partialmethod(_compared, "LT")
+    __le__ = partialmethod(_compared, "LE")
+    __gt__ = partialmethod(_compared, "GT")
+    __ge__ = partialmethod(_compared, "GE")
+    __eq__ = partialmethod(_compared, "EQ")
+    __ne__ = partialmethod(_compared, "NE")
 
 
 @final
@@ -269,6 +250,16 @@ class ProgramNotation:
 
     def digamma(self, x: Any) -> Written:
         return self.elementwise("chlo.digamma", x)
+
+    def parts(self, x: Written) -> tuple[Written, Written]:
+        mantissa, exponent = parts_in_program(self._builder, x.value)
+        return Written(self, mantissa), Written(self, exponent)
+
+    def in_single(self, formula: Callable[..., Written], *operands: Written) -> Written:
+        b = self._builder
+        page = ProgramNotation(b, self.precision, FLOAT32, self._shape)
+        found = formula(page, *[Written(page, b.convert(x.value, FLOAT32)) for x in operands])
+        return Written(self, b.convert(found.value, self._scalar.dtype))
 
     def where(self, condition: Written, x: Any, y: Any) -> Written:
         first, second = self._aligned(x, y)
@@ -371,13 +362,15 @@ class ByFormula(Elementwise):
 
     Parameters are given to the formula by name.  Eager mode computes by it too, unless `evaluate`
     says otherwise, or the operands are narrower than float64 and `of_narrow` has digits enough for
-    these: it takes and gives arrays of float64.  Where `keeps_dtype` holds, programs compute
+    these: it takes and gives arrays of float64.  Programs compute what is narrower than float64 by
+    `formula_of_single`, if there is one.  Where `keeps_dtype` holds, programs compute
     float32 in float32.  Operands at `known_operands` are Python's numbers in programs that have
     them as constants: the formula may be a shorter one then.
     """
 
     accepts = FLOATING
     formula: ClassVar[Callable[..., Any]]
+    formula_of_single: ClassVar[Callable[..., Any] | None] = None
     of_narrow: ClassVar[Callable[..., Any] | None] = None
     keeps_dtype: ClassVar[bool] = False
     known_operands: ClassVar[tuple[int, ...]] = ()
@@ -393,8 +386,13 @@ class ByFormula(Elementwise):
 
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
         dtype = COMPUTED_IN.get(out.dtype, out.dtype) if self.keeps_dtype else FLOAT64
-        rule, known = partial(type(self).formula, **params), self.known_operands
+        rule, known = partial(self._formula(out.dtype), **params), self.known_operands
         return formula_of_arrays(b, out, rule, *operands, dtype=dtype, known=known)
 
+    def _formula(self, dtype: np.dtype) -> Callable[..., Any]:
+        kind = type(self)
+        return kind.formula if dtype == FLOAT64 else kind.formula_of_single or kind.formula
+
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
-        return formula_of_scalars(w, partial(type(self).formula, **params), *operands)
+        rule = partial(self._formula(operands[0].dtype), **params)
+        return formula_of_scalars(w, rule, *operands)

@@ -10,9 +10,10 @@ import numpy as np
 
 from ... import dtypes
 from ...engines import loops
+from .float_parts import parts_in_loops
 from .inverse_error import inverse_erf
 
-FLOAT64 = np.dtype(np.float64)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 @final
@@ -55,18 +56,21 @@ class Computed:
 
 @final
 class LoopNotation:
-    """Formulas as operations on scalars in float64."""
+    """Formulas as operations on scalars, in float64 unless it is said."""
 
-    def __init__(self, writer: loops.Writer, precision: float) -> None:
+    def __init__(
+        self, writer: loops.Writer, precision: float, dtype: np.dtype[Any] = FLOAT64
+    ) -> None:
         self.writer = writer
         self.precision = precision
+        self.dtype = dtype
 
     def op(self, name: str, *operands: Any) -> Computed:
         """An operation of loop programs; Python's numbers are constants."""
         return Computed(self, self.writer.op(name, *map(self._scalar, operands)))
 
     def _scalar(self, x: Any) -> loops.Operand:
-        return x.value if isinstance(x, Computed) else self.writer.number(x, FLOAT64)
+        return x.value if isinstance(x, Computed) else self.writer.number(x, self.dtype)
 
     def _function(self, name: str, x: Any) -> Computed:
         return self.op(name, x)
@@ -81,6 +85,16 @@ class LoopNotation:
     floor = partialmethod(_function, "floor")
     erfc = partialmethod(_function, "erfc")
     lgamma = partialmethod(_function, "lgamma")
+
+    def parts(self, x: Computed) -> tuple[Computed, Computed]:
+        mantissa, exponent = parts_in_loops(self.writer, x.value)
+        return Computed(self, mantissa), Computed(self, exponent)
+
+    def in_single(self, formula: Callable[..., Computed], *operands: Computed) -> Computed:
+        w = self.writer
+        page = LoopNotation(w, self.precision, FLOAT32)
+        found = formula(page, *[Computed(page, w.convert(x.value, FLOAT32)) for x in operands])
+        return Computed(self, w.convert(found.value, self.dtype))
 
     def power(self, x: Any, y: Any) -> Computed:
         return self.op("pow", x, y)
@@ -121,7 +135,7 @@ class LoopNotation:
 
     def if_any(self, flags: Computed, compute: Callable[[], Any]) -> Computed:
         w = self.writer
-        cell = w.buffer("value", (), FLOAT64)
+        cell = w.buffer("value", (), self.dtype)
 
         def put(value: Any) -> None:
             w.store(cell, loops.ORIGIN, self._scalar(value))

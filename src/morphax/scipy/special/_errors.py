@@ -119,6 +119,28 @@ _NDTRI_REMOTE = (
         1.0,
     ),
 )
+# The same for float32, off by 3e-10 and 8e-9: the quotients of least relative error, by weighted
+# least squares with 60 digits; the tail is that of all probabilities from 1e-38 on.
+_NDTRI_MIDDLE_OF_SINGLE = (
+    (
+        151.88679572658472,
+        697.9611812774618,
+        423.5805896379948,
+        71.19135662573079,
+        3.3871328718192246,
+    ),
+    (209.6292122087052, 410.9368748878637, 175.19454051015794, 24.02343323243787, 1.0),
+)
+_NDTRI_TAIL_OF_SINGLE = (
+    (
+        1.4145389790379006,
+        12.081860961776112,
+        12.537232416325653,
+        -11.430044707474432,
+        -6.823103854614405,
+    ),
+    (1.0, 8.562979029748227, 11.131166766589656, 2.3581325564142666),
+)
 
 
 def _ratio(x: Any, coefficients: tuple[Sequence[float], Sequence[float]]) -> Any:
@@ -206,6 +228,7 @@ def _erfcx(x: Any) -> Any:
     return jnp.where(is_left, 2 * lax.exp(jnp.where(is_left, x * x, 0)) - above, above)
 
 
+@custom_jvp
 def _erfcx_right(x: Any) -> Any:
     """erfcx x for x ≥ 0."""
     bounded = jnp.minimum(x, 1e30)
@@ -230,6 +253,7 @@ def _slope_of_erfcx(x: Any, out: Any) -> Any:
 
 
 _erfcx.defjvps(lambda t, out, x: t * _slope_of_erfcx(x, out))
+_erfcx_right.defjvps(lambda t, out, x: t * _slope_of_erfcx(x, out))
 
 
 @replayed(1)
@@ -254,11 +278,14 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
 
 @custom_jvp
 def _log_ndtr(x: Any) -> Any:
-    below = x < -1
-    low = jnp.where(below, x, -1)
-    tail = lax.log(0.5 * _erfcx_right(low * -_SQRT_HALF)) - 0.5 * low * low
-    above = lax.log1p(-0.5 * lax.erfc(jnp.where(below, 0, x) * _SQRT_HALF))
-    return jnp.where(below, tail, above)
+    """By one erfcx, of |x| / √2, and one logarithm: of Φ, or on the left of Φ / e^(−x²/2)."""
+    below, half_square = x < 0, 0.5 * lax.square(x)
+    half = 0.5 * _erfcx_right(lax.abs(x) * _SQRT_HALF)
+    rest = half * lax.exp(-half_square)
+    whole = 1 - rest
+    # What 1 − r lost when it was rounded is put back, divided by its argument.
+    lost = jnp.where(below, half_square, (rest - (1 - whole)) / whole)
+    return lax.log(jnp.where(below, half, whole)) - lost
 
 
 # φ / Φ, both of which vanish far below, where it is √(2/π) / erfcx(−x/√2).
@@ -267,7 +294,7 @@ _log_ndtr.defjvps(
         t
         * jnp.where(
             x < 0,
-            2 / _SQRT_2PI / _erfcx(jnp.where(x < 0, x, 0) * -_SQRT_HALF),
+            2 / _SQRT_2PI / _erfcx_right(lax.abs(x) * _SQRT_HALF),
             lax.exp(-0.5 * lax.square(x) - out) / _SQRT_2PI,
         )
     )
@@ -296,13 +323,17 @@ def _ndtri(p: Any) -> Any:
     centred = p - 0.5
     is_middle = lax.abs(centred) <= 0.425
     near = jnp.where(is_middle, centred, 0)
-    middle = near * _ratio(0.180625 - near * near, _NDTRI_MIDDLE)
+    place = 0.180625 - near * near
     smaller = jnp.where(centred < 0, p, 1 - p)
     inside = ~is_middle & (smaller > 0)
     r = lax.sqrt(-lax.log(jnp.where(inside, smaller, 0.1)))
-    tail = jnp.where(r <= 5, _ratio(r - 1.6, _NDTRI_TAIL), _ratio(r - 5, _NDTRI_REMOTE))
+    if p.dtype == np.float64:
+        middle = _ratio(place, _NDTRI_MIDDLE)
+        tail = jnp.where(r <= 5, _ratio(r - 1.6, _NDTRI_TAIL), _ratio(r - 5, _NDTRI_REMOTE))
+    else:
+        middle, tail = _ratio(place, _NDTRI_MIDDLE_OF_SINGLE), _ratio(r, _NDTRI_TAIL_OF_SINGLE)
     tail = jnp.where(smaller == 0, np.inf, jnp.where(inside, tail, np.nan))
-    return jnp.where(is_middle, middle, jnp.where(centred < 0, -tail, tail))
+    return jnp.where(is_middle, near * middle, jnp.where(centred < 0, -tail, tail))
 
 
 _ndtri.defjvps(lambda t, out, p: t * _SQRT_2PI * lax.exp(0.5 * out * out))

@@ -8,16 +8,13 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
-from ...control.custom.custom_jvp import custom_jvp
 from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...engines.reference.replay import replayed
-from ...lax.elementwise.gamma_parts import START_OF_STIRLING, STIRLING
-from ...lax.ground.horner import polynomial
 from ...numpy.half_precision import in_float32
 from ...util.messages import message
-from ._digamma_difference import digamma_difference_p
 from ._gamma_function import gamma_p
+from ._log_beta import log_beta
 from ._log_gamma import loggamma
 from ._operands import operands
 
@@ -86,46 +83,6 @@ def betaln(a: Any, b: Any) -> Any:
     """log |B(a, b)|."""
     a, b = operands("betaln", a, b)
     return log_beta(a, b, a + b)
-
-
-@custom_jvp
-def log_beta(a: Any, b: Any, total: Any) -> Any:
-    """log |B(a, b)| for `total` = a + b, where one of the three may be of a smaller shape."""
-    of_a, of_b = lax.lgamma(a), lax.lgamma(b)
-    near = of_a + of_b - lax.lgamma(total)
-    large = jnp.where(a < b, b, a)
-    remote = (large >= START_OF_STIRLING) & (total >= START_OF_STIRLING)
-    small = jnp.where(remote, jnp.where(a < b, a, b), 1)
-    large = jnp.where(remote, large, START_OF_STIRLING)
-    sum_ = jnp.where(remote, total, START_OF_STIRLING + 1)
-    far = jnp.where(a < b, of_a, of_b) + _difference_by_stirling(small, large, sum_)
-    return jnp.where(remote, far, near)
-
-
-# The terms of Stirling's formula, and the digammas, nearly cancel; the sum moves with both.
-log_beta.defjvps(
-    lambda t, out, a, b, total: -t * digamma_difference_p.bind(*jnp.broadcast_arrays(a, b)),
-    lambda t, out, a, b, total: -t * digamma_difference_p.bind(*jnp.broadcast_arrays(b, a)),
-    None,
-)
-
-
-def _difference_by_stirling(a: Any, b: Any, total: Any) -> Any:
-    """log Γ(b) − log Γ(a + b) for large b and `total` = a + b, where the two nearly cancel.
-
-    By log Γ(x) = (x − ½) log x − x + ½ log 2π + Δ(x), in their difference only that of the
-    corrections Δ is left, and a log b + (a + b − ½) log(1 + a/b) − a.
-
-    Reference: Didonato & Morris, "Algorithm 708", ACM TOMS 18 (1992).
-    """
-    quotient = (total - 0.5) * lax.log1p(a / b) + a * (lax.log(b) - 1)
-    return _correction(b) - _correction(total) - quotient
-
-
-def _correction(x: Any) -> Any:
-    """Stirling's series Σₖ B₂ₖ / (2k (2k − 1) x²ᵏ⁻¹), good to the last digit for x ≥ 10."""
-    inverse = 1 / x
-    return polynomial(STIRLING, inverse * inverse) * inverse
 
 
 @in_float32

@@ -43,26 +43,43 @@ def _product_below(m: Notation, y: Any) -> Any:
     return product / (1.0 + u * polynomial(_RECIPROCAL, u))
 
 
+def _below(m: Notation, y: Any) -> Any:
+    """Γ(1 + y) for y < 1, where 1 + y would be rounded, and Γ(y) up to 24."""
+    is_below_one = y < 1.0
+    near = 1.0 / (1.0 + y * polynomial(_RECIPROCAL, y))
+    return m.where(is_below_one, near, _product_below(m, m.where(is_below_one, 1.0, y)))
+
+
+def _beyond(m: Notation, y: Any) -> tuple[Any, Any]:
+    """Two factors of Γ(y) for y ≥ 24: their product may be beyond the largest number."""
+    inverse = 1.0 / y
+    root = m.power(y, 0.5 * y - 0.25)
+    front = root * m.exp(-y) * math.sqrt(2 * math.pi)
+    front = front * m.exp(inverse * polynomial(STIRLING, inverse * inverse))
+    # Where the root is infinite, e⁻ˣ may be 0.
+    return m.where(root < math.inf, front, math.inf), root
+
+
 def _gamma(m: Notation, x: Any) -> Any:
     y = abs(x)
     is_large = y >= _START_OF_STIRLING
-    small, large = m.where(is_large, 1.0, y), m.where(is_large, y, float(_START_OF_STIRLING))
-    is_below_one = small < 1.0
-    # Γ(1 + y) below 1: y itself is the place on [0, 1), where 1 + y would be rounded.
-    near = 1.0 / (1.0 + small * polynomial(_RECIPROCAL, small))
-    middle = _product_below(m, m.where(is_below_one, 1.0, small))
-    inverse = 1.0 / large
-    root = m.power(large, 0.5 * large - 0.25)
-    # Γ(y) is `front` times `root`, which is 1 where y is small.
-    front = root * m.exp(-large) * math.sqrt(2 * math.pi)
-    front = front * m.exp(inverse * polynomial(STIRLING, inverse * inverse))
-    # Where the root is infinite, e⁻ˣ may be 0.
-    front = m.where(is_large, m.where(root < math.inf, front, math.inf), middle)
-    root = m.where(is_large, root, 1.0)
-    right = m.where(is_below_one, near / y, front * root)
-    left = -math.pi / (sine_of_half_turns(m, y) * m.where(is_below_one, near, y * front)) / root
-    value = m.where(x < 0.0, left, right)
-    value = m.where((x < 0.0) & (y == m.floor(y)), math.nan, value)
+    start = float(_START_OF_STIRLING)
+
+    def large() -> Any:
+        front, root = _beyond(m, m.where(is_large, y, start))
+        return front * root
+
+    def left() -> Any:
+        front, root = _beyond(m, m.where(is_large, y, start))
+        front = m.where(is_large, front, _below(m, m.where(is_large, 1.0, y)))
+        # Γ(1 + y) is y Γ(y), where that is not what there is.
+        following = m.where(y < 1.0, front, y * front)
+        value = -math.pi / (sine_of_half_turns(m, y) * following) / m.where(is_large, root, 1.0)
+        return m.where(y == m.floor(y), math.nan, value)
+
+    small = _below(m, m.where(is_large, 1.0, y))
+    right = m.where(is_large, m.if_any(is_large, large), m.where(y < 1.0, small / y, small))
+    value = m.where(x < 0.0, m.if_any(x < 0.0, left), right)
     return m.where(x == 0.0, 1.0 / x, value)
 
 

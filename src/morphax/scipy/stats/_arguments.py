@@ -11,7 +11,7 @@ from ... import numpy as jnp
 from ...lax.elementwise.convert import convert
 from ...numpy.operands import as_array, inexact_type, promoted_inexact
 from ...util.messages import message
-from ..special._gamma import log_beta
+from ..special._log_beta import log_beta_of_positive
 
 _ANALYTIC = ("cauchy.", "expon.ppf", "logistic.", "norm.", "pareto.ppf", "uniform.ppf")
 """Functions, or distributions, of one formula, which holds for complex numbers too."""
@@ -90,4 +90,12 @@ def counted(name: str, k: Any, loc: Any, *parameters: Any) -> list[Any]:
 
 def log_binomial(n: Any, k: Any) -> Any:
     """log C(n, k), by C(n, k) = 1 / ((n + 1) B(k + 1, n − k + 1))."""
-    return -lax.log1p(n) - log_beta(k + 1, n - k + 1, n + 2)
+    return -lax.log1p(n) - log_beta_of_positive(k + 1, n - k + 1, n + 2)
+
+
+def log_of_one_plus_square(x: Any) -> Any:
+    """log(1 + x²), where x² is beyond the largest number too: there it is 2 log(1 + |x|)."""
+    is_far = lax.abs(x) > 2.0**60
+    near = jnp.where(is_far, 0, x)
+    power = jnp.where(is_far, lax.abs(x), near * near)
+    return jnp.where(is_far, 2, 1) * lax.log1p(power)

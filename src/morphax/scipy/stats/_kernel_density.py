@@ -125,7 +125,9 @@ class gaussian_kde:
 
     def evaluate(self, points: Any) -> Any:
         """The density at `points` (d, m), or at one point (d,), or at numbers (m,) if d = 1."""
-        return lax.exp(self.logpdf(points))
+        exponents = self._exponents(self._places(points), self.covariance)
+        # Nothing is beyond the largest number that the density itself is not.
+        return jnp.sum(self.weights * lax.exp(exponents), 1)
 
     def __call__(self, points: Any) -> Any:
         """The density at `points`; see `evaluate`."""
@@ -137,25 +139,31 @@ class gaussian_kde:
 
     def logpdf(self, x: Any) -> Any:
         """The logarithm of the density at points (d, m)."""
+        return self._log_mixture(self._places(x), self.covariance)
+
+    def _places(self, x: Any) -> Any:
         (points,) = vectors("gaussian_kde", x)
         points = jnp.atleast_2d(points)
         if points.shape == (1, self.d) and self.d > 1:
             points = points.T
         if points.ndim != 2 or points.shape[0] != self.d:
             raise _shape_error("points", points, f"shape ({self.d}, m)")
-        return self._log_mixture(points, self.covariance)
+        return points
+
+    def _exponents(self, points: Any, covariance: Any) -> Any:
+        """log N(x; xᵢ, covariance), a row for each of the points (d, m)."""
+        factor = lax.linalg.cholesky(covariance)
+        # A solution for many points takes LAPACK far longer than a product.
+        unit = jnp.eye(self.d, dtype=factor.dtype)
+        inverse = lax.linalg.triangular_solve(factor, unit, left_side=True, lower=True)
+        centres, places = [inverse @ x for x in vectors("gaussian_kde", self.dataset, points)]
+        distances = centres[:, None, :] - places[:, :, None]
+        log_det = jnp.sum(lax.log(jnp.diagonal(factor)))
+        return -0.5 * jnp.sum(lax.square(distances), 0) - (0.5 * self.d * _LOG_2PI + log_det)
 
     def _log_mixture(self, points: Any, covariance: Any) -> Any:
         """log Σᵢ wᵢ N(x; xᵢ, covariance) at points (d, m)."""
-        factor = lax.linalg.cholesky(covariance)
-        centres, places = [
-            lax.linalg.triangular_solve(factor, x, left_side=True, lower=True)
-            for x in vectors("gaussian_kde", self.dataset, points)
-        ]
-        distances = centres[:, :, None] - places[:, None, :]
-        log_det = jnp.sum(lax.log(jnp.diagonal(factor)))
-        exponents = -0.5 * jnp.sum(lax.square(distances), 0) - (0.5 * self.d * _LOG_2PI + log_det)
-        return special.logsumexp(exponents, axis=0, b=self.weights[:, None])
+        return special.logsumexp(self._exponents(points, covariance), axis=1, b=self.weights)
 
     def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
         """The integral of the density times that of a normal distribution."""

@@ -16,6 +16,7 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from .. import special
+from ..special._log_beta import log_beta_of_positive
 from ._arguments import arguments, standardized
 from ._tails import log_betainc_p, log_betaincc_p
 
@@ -42,7 +43,7 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     outside, defined = (z < 0) | (z > 1), (a > 0) & (b > 0) & ~jnp.isnan(z)
     z = jnp.where(outside, 0.5, z)
     value = special.xlogy(a - 1, z) + special.xlog1py(b - 1, -z)
-    value = value - special.betaln(a, b) - lax.log(scale)
+    value = value - log_beta_of_positive(a, b, a + b) - lax.log(scale)
     return jnp.where(defined, jnp.where(outside, -np.inf, value), np.nan)
 
 

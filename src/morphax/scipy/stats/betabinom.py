@@ -14,7 +14,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from .. import special
+from ..special._log_beta import log_beta_of_positive
 from ._arguments import arguments, counted, log_binomial
 
 
@@ -31,7 +31,8 @@ def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
     count, inside, n, a, b = counted("betabinom.logpmf", k, loc, n, a, b)
     inside = inside & ~(count > n)
     k = jnp.where(inside, count, 0)
-    value = log_binomial(n, k) + special.betaln(k + a, n - k + b) - special.betaln(a, b)
+    value = log_binomial(n, k) + log_beta_of_positive(k + a, n - k + b, n + a + b)
+    value = value - log_beta_of_positive(a, b, a + b)
     return jnp.where(inside, value, -np.inf)
 
 

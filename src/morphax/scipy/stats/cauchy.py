@@ -13,7 +13,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from ._arguments import arguments, positive, probability, standardized
+from ._arguments import arguments, log_of_one_plus_square, positive, probability, standardized
 
 
 @replayed(3)
@@ -27,11 +27,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(-1.1447299, dtype=float32, weak_type=True)
     """
     z, scale = standardized("cauchy.logpdf", x, loc, scale)
-    # For large z, of which the square overflows, it is 2 log |z| to the last digit.
-    is_large = lax.abs(z) > _LARGE
-    near, far = jnp.where(is_large, 0, z), jnp.where(is_large, z, 1)
-    growth = jnp.where(is_large, 2 * lax.log(lax.abs(far)), lax.log1p(near * near))
-    return -(growth + lax.log(scale) + math.log(math.pi))
+    return -(log_of_one_plus_square(z) + lax.log(scale) + math.log(math.pi))
 
 
 _LARGE = 1e10
@@ -42,7 +38,8 @@ _LARGE = 1e10
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density 1 / (π `scale` (1 + z²))."""
     z, scale = standardized("cauchy.pdf", x, loc, scale)
-    # Not by its logarithm, of which a rounding is the more digits the farther out z is.
+    # Not by its logarithm, of which a rounding is the more digits the farther out z is.  Of large z
+    # the square overflows.
     is_large = lax.abs(z) > _LARGE
     near, far = jnp.where(is_large, 0, z), jnp.where(is_large, z, 1)
     decay = jnp.where(is_large, lax.square(1 / far), 1 / (1 + near * near))

@@ -15,6 +15,7 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from .. import special
+from ..special._log_beta import log_beta_of_positive
 from ._arguments import arguments, counted
 
 
@@ -29,9 +30,9 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
         Array(-1.3862944, dtype=float32, weak_type=True)
     """
     count, inside, n, p = counted("nbinom.logpmf", k, loc, n, p)
-    # C(k + n − 1, n − 1) = 1 / (k B(k, n)), with the limit 1 at k = 0.
-    positive = jnp.where(count > 0, count, 1)
-    ways = jnp.where(count > 0, -special.betaln(positive, n) - lax.log(positive), 0 * count)
+    # C(k + n − 1, n − 1) = 1 / ((k + n) B(k + 1, n)).
+    total = count + n
+    ways = -log_beta_of_positive(count + 1, n, total + 1) - lax.log(total)
     value = ways + special.xlogy(n, p) + special.xlog1py(count, -p)
     return jnp.where(inside, value, -np.inf)
 

@@ -10,17 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from ... import lax
-from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from .. import special
-from ._arguments import arguments, standardized
+from ._arguments import arguments, log_of_one_plus_square, standardized
+from ._t_constant import log_constant
 
 
 @replayed(4)
 @in_float32
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density, by −log B(ν/2, 1/2) for the quotient of gamma functions.
+    """The logarithm of the density, whose quotient of gamma functions is computed as one.
 
     Example:
         >>> from morphax.scipy.stats import t
@@ -28,15 +27,8 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(-1.1447299, dtype=float32, weak_type=True)
     """
     z, scale, df = standardized("t.logpdf", x, loc, scale, df)
-    constant = special.betaln(0.5 * df, lax.full_like(df, 0.5)) + 0.5 * lax.log(df) + lax.log(scale)
-    return -constant - 0.5 * (df + 1) * _log_of_one_plus_square(z / lax.sqrt(df))
-
-
-def _log_of_one_plus_square(x: Any) -> Any:
-    """log(1 + x²), where x² is beyond the largest number too."""
-    is_far = lax.abs(x) > 2.0**60
-    far = 2 * lax.log(lax.abs(jnp.where(is_far, x, 1)))
-    return jnp.where(is_far, far, lax.log1p(lax.square(jnp.where(is_far, 1, x))))
+    constant = log_constant(df) - lax.log(scale)
+    return constant - 0.5 * (df + 1) * log_of_one_plus_square(z / lax.sqrt(df))
 
 
 @replayed(4)

@@ -55,18 +55,19 @@ class Computed:
 
 @final
 class LoopNotation:
-    """Formulas as operations on scalars in float64."""
+    """Formulas as operations on scalars of a dtype."""
 
-    def __init__(self, writer: loops.Writer, precision: float) -> None:
+    def __init__(self, writer: loops.Writer, precision: float, dtype: np.dtype) -> None:
         self.writer = writer
         self.precision = precision
+        self.dtype = dtype
 
     def op(self, name: str, *operands: Any) -> Computed:
         """An operation of loop programs; Python's numbers are constants."""
         return Computed(self, self.writer.op(name, *map(self._scalar, operands)))
 
     def _scalar(self, x: Any) -> loops.Operand:
-        return x.value if isinstance(x, Computed) else self.writer.number(x, FLOAT64)
+        return x.value if isinstance(x, Computed) else self.writer.number(x, self.dtype)
 
     def _function(self, name: str, x: Any) -> Computed:
         return self.op(name, x)
@@ -121,7 +122,7 @@ class LoopNotation:
 
     def if_any(self, flags: Computed, compute: Callable[[], Any]) -> Computed:
         w = self.writer
-        cell = w.buffer("value", (), FLOAT64)
+        cell = w.buffer("value", (), self.dtype)
 
         def put(value: Any) -> None:
             w.store(cell, loops.ORIGIN, self._scalar(value))
@@ -131,11 +132,14 @@ class LoopNotation:
 
 
 def formula_of_scalars(
-    w: loops.Writer, formula: Callable[..., Any], *operands: loops.Operand
+    w: loops.Writer,
+    formula: Callable[..., Any],
+    *operands: loops.Operand,
+    dtype: np.dtype = FLOAT64,
 ) -> loops.Operand:
-    """A formula of floats, computed in float64 and rounded once."""
-    dtype = operands[0].dtype
+    """A formula of floats, computed in `dtype` and rounded once."""
+    out = operands[0].dtype
     # Four bits more than the result has; the rest is rounded off.
-    notation = LoopNotation(w, float(dtypes.finfo(dtype).eps) / 16)
-    result = formula(notation, *[Computed(notation, w.convert(x, FLOAT64)) for x in operands])
-    return w.convert(result.value, dtype)
+    notation = LoopNotation(w, float(dtypes.finfo(out).eps) / 16, dtype)
+    result = formula(notation, *[Computed(notation, w.convert(x, dtype)) for x in operands])
+    return w.convert(result.value, out)

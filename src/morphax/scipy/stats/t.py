@@ -7,20 +7,23 @@ dtype.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from .. import special
-from ._arguments import arguments, standardized
+from ..special._scaled_factorials import log_scaled_factorial
+from ._arguments import arguments, positive, standardized
+
+_CONSTANT = 0.5 * math.log(2 * math.pi) + 0.5
 
 
 @replayed(4)
 @in_float32
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density, by −log B(ν/2, 1/2) for the quotient of gamma functions.
+    """The logarithm of the density, by scaled factorials for the quotient of gamma functions.
 
     Example:
         >>> from morphax.scipy.stats import t
@@ -28,8 +31,11 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(-1.1447299, dtype=float32, weak_type=True)
     """
     z, scale, df = standardized("t.logpdf", x, loc, scale, df)
-    constant = special.betaln(0.5 * df, lax.full_like(df, 0.5)) + 0.5 * lax.log(df) + lax.log(scale)
-    return -constant - 0.5 * (df + 1) * _log_of_one_plus_square(z / lax.sqrt(df))
+    df = positive(df)
+    half = 0.5 * df
+    constant = log_scaled_factorial(half + 0.5) - log_scaled_factorial(half)
+    constant = constant + (half - 0.5) * lax.log1p(1 / df) - _CONSTANT - lax.log(scale)
+    return constant - 0.5 * (df + 1) * _log_of_one_plus_square(z / lax.sqrt(df))
 
 
 def _log_of_one_plus_square(x: Any) -> Any:

@@ -52,8 +52,18 @@ _OF_OTHER_STEPS = {
         *("igammac", "reduce_precision"),
     )
 }
+# `test_densities.py` compares these with theirs.
+_OF_DENSITIES = {
+    f"{name}_{dtype}"
+    for name in (
+        *("log_scaled_factorial", "deviance", "density_deviance", "binomial_excess"),
+        *[f"{part}_distance_from_product" for part in ("full", "whole", "broken")],
+    )
+    for dtype in ("float32", "float64")
+}
 _OPERATIONS = sorted(
-    fusion.native.operations - {"random_bits_uint32", *_CONVERSIONS, *_OF_OTHER_STEPS}
+    fusion.native.operations
+    - {"random_bits_uint32", *_CONVERSIONS, *_OF_OTHER_STEPS, *_OF_DENSITIES}
 )
 _DTYPES = {name: np.dtype(name).num for name in _POINTS}
 _OF_ONE = (

@@ -166,7 +166,7 @@ def test_deviances_are_those_of_the_twin(powers: int, dtype: Any) -> None:
         # Of a logarithm alone the quotient is not to vanish.
         is_known = (powers == 0) | ~(wide[0] < 1e-30 * wide[1])
     eps = np.finfo(dtype).eps
-    np.testing.assert_allclose(given[is_known], twin[is_known], 16 * eps, 1e-3 * eps)
+    np.testing.assert_allclose(given[is_known], twin[is_known], 16 * eps, 4 * eps)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)

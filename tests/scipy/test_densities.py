@@ -205,6 +205,17 @@ def test_divergences_next_to_their_zeros() -> None:
             np.testing.assert_allclose(given[1], np.array(entropy, float), 1e-14)
 
 
+def test_log_odds_next_to_their_zero() -> None:
+    with jax.enable_x64(True):
+        x = 0.5 + np.random.default_rng(0).normal(size=200) * 10.0 ** np.linspace(-15, -1, 200)
+        for dtype in TOLERANCES:
+            numbers = x.astype(dtype)
+            expected = np.array(_truths(lambda x: mpmath.log(x / (1 - x)), [numbers]), float)
+            for run in (special.logit, jax.jit(special.logit)):
+                given = np.asarray(run(numbers), np.float64)
+                np.testing.assert_allclose(given, expected, 4 * np.finfo(dtype).eps)
+
+
 def test_slopes_of_scaled_factorials() -> None:
     x = np.concatenate([10 ** np.random.default_rng(0).uniform(-3, 8, 100), [9.999, 10.0, 1.0]])
     with jax.enable_x64(True):

@@ -184,6 +184,14 @@ def _of_one_shape(*rules: Callable[..., Any] | None) -> list[Callable[..., Any] 
     return [rule and spread(rule) for rule in rules]
 
 
+def twice_artanh(s: Any) -> Any:
+    """2 artanh s = log((1 + s) / (1 − s)) for |s| ≤ 1/3."""
+    is_single = dtypes.finfo(aval_of(s).dtype).bits <= 32
+    square = lax.square(s)
+    series = polynomial(_OF_ARTANH_IN_SINGLE if is_single else _OF_ARTANH, square)
+    return 2 * s * (1 + square * series)
+
+
 @custom_jvp
 def _score(a: Any, b: Any, x: Any) -> Any:
     """log(a / (a+b) / x)."""

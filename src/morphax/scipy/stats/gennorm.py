@@ -86,6 +86,7 @@ def cdf(x: Any, beta: Any) -> Any:
     power = jnp.where(is_far, 1e4, _power(x, beta))
     # Near 0 by the series of the incomplete gamma function, in x, of which the power may vanish.
     is_near = power < float(dtypes.finfo(power.dtype).eps)
-    near = x * (1 - power / (1 + beta)) * lax.exp(-lax.lgamma(1 + 1 / beta))
+    factor = jnp.where(is_near, x, 0) * (1 - jnp.where(is_near, power, 0) / (1 + beta))
+    near = factor * lax.exp(-lax.lgamma(1 + 1 / beta))
     tail = 0.5 * lax.igammac(1 / beta, jnp.where(is_near, 1, power))
     return jnp.where(is_near, 0.5 + 0.5 * near, jnp.where(x > 0, 1 - tail, tail))

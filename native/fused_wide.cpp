@@ -9,6 +9,7 @@
 #include "deviances.h"
 #include "fused_loops.h"
 #include "fused_operations.h"
+#include "log_gamma.h"
 
 namespace morphax::fused {
 
@@ -180,6 +181,7 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("broken_distance_from_product_float64", 3,
                  deviances::wide_broken_distance_from_product),
     MORPHAX_WIDE("binomial_excess_float64", 3, deviances::wide_excess),
+    MORPHAX_WIDE("lgamma_float64", 1, log_gamma::wide_lgamma),
     MORPHAX_WIDE("max_float64", 2, max_f64),
     MORPHAX_WIDE("min_float64", 2, min_f64),
     MORPHAX_WIDE("eq_float64", 2, eq_f64),

@@ -52,6 +52,7 @@ _OF_OTHER_STEPS = {
         *("igammac", "reduce_precision"),
     )
 }
+_OF_OTHER_STEPS |= {"lgamma_float64"}
 # `test_densities.py` compares these with theirs.
 _OF_DENSITIES = {
     f"{name}_{dtype}"

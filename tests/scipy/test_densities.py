@@ -16,6 +16,7 @@ from morphax.scipy.special._deviances import deviance_p, distance_from_product_p
 from morphax.scipy.special._scaled_factorials import log_scaled_factorial_p
 
 NUMBERS = 40
+ENGINES = ("xla", "native")
 _log_gamma: Callable[[Any], Any] = mpmath.loggamma
 
 
@@ -92,7 +93,7 @@ def test_digits(name: str, dtype: Any) -> None:
     expected = np.array([float(mpmath.exp(x)) for x in logarithms])
     assert np.sum((expected > 1e-20) & (expected < 1e20)) > NUMBERS // 2
     with jax.enable_x64(True):
-        for engine in ("eager", "xla", "native"):
+        for engine in ("eager", *ENGINES):
             runs: list[Any] = [density, logarithm]
             if engine != "eager":
                 options = {"jax_cpu_engine": engine}
@@ -203,6 +204,25 @@ def test_divergences_next_to_their_zeros() -> None:
             given = run(special.kl_div)(p, q), run(special.rel_entr)(p, q)
             np.testing.assert_allclose(given[0], np.array(divergence, float), 1e-14)
             np.testing.assert_allclose(given[1], np.array(entropy, float), 1e-14)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize(
+    ("name", "zero"), [("lgamma", 1.0), ("lgamma", 2.0), ("digamma", 1.4616321449683622)]
+)
+def test_log_gamma_next_to_zeros(name: str, zero: float, dtype: Any) -> None:
+    truth = {"lgamma": _log_gamma, "digamma": mpmath.digamma}[name]
+    distances = 10.0 ** np.linspace(-15, -0.01, 100)
+    with jax.enable_x64(True):
+        x = np.concatenate([zero - distances, zero + distances, zero + 50 * distances, [1e-9]])
+        x = x.astype(dtype)
+        expected = np.array(_truths(truth, [x]), float)
+        function = getattr(jax.lax, name)
+        # Next to the root of ψ eager float32 has half of the bits that are left there.
+        tolerance = (64 if (name, dtype) == ("digamma", np.float32) else 8) * np.finfo(dtype).eps
+        runs = [jax.jit(function, compiler_options={"jax_cpu_engine": e}) for e in ENGINES]
+        for run in (function, *runs):
+            np.testing.assert_allclose(np.asarray(run(x), float), expected, tolerance)
 
 
 def test_log_odds_next_to_their_zero() -> None:

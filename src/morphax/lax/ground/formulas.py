@@ -25,6 +25,7 @@ from ...engines.xla.stablehlo import Builder, Value, i64_array
 from .families import Elementwise, compare, expanded
 from .inverse_error import inverse_erf
 from .kinds import FLOATING
+from .log_gamma import digamma, log_gamma
 from .logarithms import log_plus_one
 from .loop_formulas import formula_of_scalars
 from .narrow import COMPUTED_IN
@@ -221,10 +222,8 @@ class ProgramNotation:
 
     def _aligned(self, *operands: Any) -> list[Value]:
         """Values of one shape: Python's numbers and scalars are repeated."""
-        values = [
-            x.value if isinstance(x, Written) else self._builder.constant(x, self._scalar)
-            for x in operands
-        ]
+        write = self._builder.constant
+        values = [x.value if isinstance(x, Written) else write(x, self._scalar) for x in operands]
         shape = max([v.aval.shape for v in values], key=len)
         return expanded(self._builder, shape, values)
 
@@ -260,15 +259,15 @@ class ProgramNotation:
         return self.elementwise("chlo.erfc", x)
 
     def erf_inv(self, x: Any) -> Written:
-        if self._scalar.dtype == FLOAT64:
-            return inverse_erf(self, x)
-        return self.elementwise("chlo.erf_inv", x)
+        is_wide = self._scalar.dtype == FLOAT64
+        return inverse_erf(self, x) if is_wide else self.elementwise("chlo.erf_inv", x)
 
     def lgamma(self, x: Any) -> Written:
-        return self.elementwise("chlo.lgamma", x)
+        return log_gamma(self, x, is_single=self._scalar.dtype != FLOAT64)
 
     def digamma(self, x: Any) -> Written:
-        return self.elementwise("chlo.digamma", x)
+        is_wide = self._scalar.dtype == FLOAT64
+        return digamma(self, x) if is_wide else self.elementwise("chlo.digamma", x)
 
     def where(self, condition: Written, x: Any, y: Any) -> Written:
         first, second = self._aligned(x, y)

@@ -11,6 +11,7 @@ import numpy as np
 from ... import dtypes
 from ...engines import loops
 from .inverse_error import inverse_erf
+from .log_gamma import digamma
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -90,7 +91,7 @@ class LoopNotation:
         return inverse_erf(self, x)
 
     def digamma(self, x: Any) -> Computed:
-        return Computed(self, loops.special.digamma(self.writer, self._scalar(x)))
+        return digamma(self, x)
 
     def where(self, condition: Any, x: Any, y: Any) -> Computed:
         choices = self._scalar(x), self._scalar(y)

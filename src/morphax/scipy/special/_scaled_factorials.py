@@ -17,22 +17,14 @@ from ... import lax
 from ...engines import loops
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
+from ...lax.ground.log_gamma import ABOVE_ONE, ABOVE_ONE_IN_SINGLE
 from ...lax.ground.loop_formulas import formula_of_scalars
 
 OF_SINGLE = 1e-12
 """What the precision of a notation is above, if results are of float32, or narrower."""
 
-# In 2/x − 1 and 2x − 1, by interpolation in Chebyshev's points with 60 digits; the shorter ones
-# for results of 8 digits.
-_ABOVE_ONE = (
-    -1.2496157394226516e-11, -1.138843839461295e-12, 1.1209128445245066e-10,
-    -1.0759984316523354e-10, -2.021058096584865e-10, 3.9489200054133546e-10,
-    -3.478657569554614e-10, 6.090776139379939e-10, -7.055388144030629e-10, -1.3744874794123066e-09,
-    8.343785144222177e-09, -2.2293176264984083e-08, 3.5040368828208156e-08, 6.4171145710516024e-09,
-    -2.7228885009045054e-07, 1.0599775592730635e-06, -1.9283381691359057e-06,
-    -3.833103162935326e-06, 4.975306753836073e-05, -0.00019216804437087782, -0.0008575572265035157,
-    0.040725690922956415, 0.960279229160082,
-)  # fmt: skip
+# In 2x − 1, by interpolation in Chebyshev's points with 60 digits; the shorter one for results of 8
+# digits.  The one in 2/x − 1 is that of log Γ.
 _BELOW_ONE = (
     7.639092521777215e-12, -2.3933398839462246e-11, 3.311835672167677e-11, -1.0474712795206161e-10,
     4.320413056213583e-10, -1.3699500407040754e-09, 4.224420317065063e-09, -1.3498077369276839e-08,
@@ -40,10 +32,6 @@ _BELOW_ONE = (
     -1.484540063588933e-06, 4.892819541320356e-06, -1.6302861339725934e-05, 5.5097616218622696e-05,
     -0.0001898258024931559, 0.0006721846829855331, -0.0024816898010490236, 0.009820705603133714,
     -0.044353899112896854, 0.27805444924906697, 0.7584355247295096,
-)  # fmt: skip
-_ABOVE_ONE_IN_SINGLE = (
-    1.010260461451611e-06, -2.3536266135376504e-06, -3.7900124056889488e-06, 4.999405886746204e-05,
-    -0.00019217761139677959, -0.0008576033956258674, 0.04072569122741195, 0.9602792305910731,
 )  # fmt: skip
 _BELOW_ONE_IN_SINGLE = (
     6.231419583089148e-06, -2.0667134582176008e-05, 5.3866095292662394e-05,
@@ -60,7 +48,7 @@ _OF_TRIGAMMA = (7 / 6, -691 / 2730, 5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6)
 def _log_scaled_factorial(m: Notation, x: Any) -> Any:
     is_single = m.precision > OF_SINGLE
     above, below = (
-        (_ABOVE_ONE_IN_SINGLE, _BELOW_ONE_IN_SINGLE) if is_single else (_ABOVE_ONE, _BELOW_ONE)
+        (ABOVE_ONE_IN_SINGLE, _BELOW_ONE_IN_SINGLE) if is_single else (ABOVE_ONE, _BELOW_ONE)
     )
     is_small = x < 1.0
     log = m.log(m.where(x > 0.0, x, 1.0))

@@ -9,6 +9,7 @@
 #include "deviances.h"
 #include "fused_loops.h"
 #include "fused_operations.h"
+#include "inverse_erf.h"
 #include "log_gamma.h"
 
 namespace morphax::fused {
@@ -181,6 +182,7 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("broken_distance_from_product_float64", 3,
                  deviances::wide_broken_distance_from_product),
     MORPHAX_WIDE("binomial_excess_float64", 3, deviances::wide_excess),
+    MORPHAX_WIDE("erf_inv_float64", 1, inverse_erf::wide_erf_inv),
     MORPHAX_WIDE("lgamma_float64", 1, log_gamma::wide_lgamma),
     MORPHAX_WIDE("max_float64", 2, max_f64),
     MORPHAX_WIDE("min_float64", 2, min_f64),

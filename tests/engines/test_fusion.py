@@ -52,7 +52,7 @@ _OF_OTHER_STEPS = {
         *("igammac", "reduce_precision"),
     )
 }
-_OF_OTHER_STEPS |= {"lgamma_float64"}
+_OF_OTHER_STEPS |= {"erf_inv_float64", "lgamma_float64"}
 # `test_densities.py` compares these with theirs.
 _OF_DENSITIES = {
     f"{name}_{dtype}"

@@ -174,7 +174,6 @@ class Lgamma(SpecialFunction):
     name = "lgamma"
     compiled = True
     numpy = _lgamma
-    stablehlo = "chlo.lgamma"
 
     def lower_wide(self, b: Builder, out: Any, *operands: Value) -> Value:
         rule = partial(log_gamma_formulas.log_gamma, is_single=out.dtype == np.float32)

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "deviances.h"
 #include "elementary.h"
 #include "exponentials.h"
 #include "fused_loops.h"
@@ -241,6 +242,13 @@ constexpr Operation kOperations[] = {
     {"polygamma_float32", 2, special_functions::polygamma},
     {"igamma_float32", 2, incomplete_gamma::lower},
     {"igammac_float32", 2, incomplete_gamma::upper},
+    {"log_scaled_factorial_float32", 1, deviances::log_scaled_factorial},
+    {"deviance_float32", 3, deviances::deviance},
+    {"density_deviance_float32", 3, deviances::density_deviance},
+    {"full_distance_from_product_float32", 3, deviances::full_distance_from_product},
+    {"whole_distance_from_product_float32", 3, deviances::whole_distance_from_product},
+    {"broken_distance_from_product_float32", 3, deviances::broken_distance_from_product},
+    {"binomial_excess_float32", 3, deviances::excess},
     {"reduce_precision_float32", 3, reduce_precision},
     {"nextafter_float32", 2, nextafter_f32},
     {"population_count_int32", 1, population_count},

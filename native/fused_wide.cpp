@@ -8,8 +8,11 @@
 #include <limits>
 
 #include "complex_functions.h"
+#include "deviances.h"
 #include "fused_loops.h"
 #include "fused_operations.h"
+#include "inverse_erf.h"
+#include "log_gamma.h"
 
 namespace morphax::fused {
 
@@ -176,6 +179,18 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("sub_float64", 2, sub_f64),
     MORPHAX_WIDE("mul_float64", 2, mul_f64),
     MORPHAX_WIDE("div_float64", 2, div_f64),
+    MORPHAX_WIDE("log_scaled_factorial_float64", 1, deviances::wide_log_scaled_factorial),
+    MORPHAX_WIDE("deviance_float64", 3, deviances::wide_deviance),
+    MORPHAX_WIDE("density_deviance_float64", 3, deviances::wide_density_deviance),
+    MORPHAX_WIDE("full_distance_from_product_float64", 3,
+                 deviances::wide_full_distance_from_product),
+    MORPHAX_WIDE("whole_distance_from_product_float64", 3,
+                 deviances::wide_whole_distance_from_product),
+    MORPHAX_WIDE("broken_distance_from_product_float64", 3,
+                 deviances::wide_broken_distance_from_product),
+    MORPHAX_WIDE("binomial_excess_float64", 3, deviances::wide_excess),
+    MORPHAX_WIDE("erf_inv_float64", 1, inverse_erf::wide_erf_inv),
+    MORPHAX_WIDE("lgamma_float64", 1, log_gamma::wide_lgamma),
     MORPHAX_WIDE("max_float64", 2, max_f64),
     MORPHAX_WIDE("min_float64", 2, min_f64),
     MORPHAX_WIDE("eq_float64", 2, eq_f64),

@@ -61,4 +61,21 @@ MORPHAX_INLINE double logarithm(double x, double less_one) {
 }
 MORPHAX_INLINE double logarithm(double x) { return logarithm(x, x - 1); }
 
+// log x with all digits but the last, for positive normal numbers.
+//
+// With x = 2ᵉ m, f = m − 1 and s = f / (2 + f), log m is 2 artanh s = f − s (f − s² P(s²)), where f
+// is exact and what is subtracted from it small; so is e times the upper bits of log 2.
+MORPHAX_INLINE double precise_logarithm(double x) {
+  constexpr double kSeries[] = {2 / 21., 2 / 19., 2 / 17., 2 / 15., 2 / 13.,
+                                2 / 11., 2 / 9.,  2 / 7.,  2 / 5.,  2 / 3.};
+  constexpr double kHigh = 0.693147180369123816490, kLow = 1.90821492927058770002e-10;
+  constexpr std::uint64_t kRootOfHalf = 0x3fe6a09e667f3bcd, kMantissa = 0x000fffffffffffff;
+  const std::uint64_t offset = bits_as<std::uint64_t>(x) - kRootOfHalf + 0x3ff0000000000000;
+  const double exponent =
+      bits_as<double>((offset >> 52) | bits_as<std::uint64_t>(kOfExponents)) - kOfExponents - 1023;
+  const double f = bits_as<double>((offset & kMantissa) + kRootOfHalf) - 1, s = f / (f + 2);
+  const double rest = s * (f - s * s * polynomial(kSeries, s * s));
+  return exponent * kHigh + (f - (rest - exponent * kLow));
+}
+
 }  // namespace morphax::wide

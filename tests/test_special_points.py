@@ -12,6 +12,7 @@ The expected numbers are those of JAX 0.10.1, recorded on the CPU, but for what 
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ import morphax.nn
 import morphax.scipy.special as special
 from morphax import lax
 from morphax import numpy as jnp
+from morphax.scipy import stats
 from tests.special_points import POINTS, ROWS, elementwise, gradients, reductions, slopes
 
 GOLDEN = json.loads(Path(__file__).with_name("special_points_golden.json").read_text())
@@ -249,3 +251,19 @@ def test_weights_zero_leave_terms_out() -> None:
 def test_poles_far_out_are_found_at_once() -> None:
     with jax.enable_x64(True):
         assert lax.polygamma(1.0, -1e10) == np.inf
+
+
+def test_curvatures_far_out() -> None:
+    for x in (-1e30, -1e12, -2e4, -9e3):
+        for run in (jax.grad(jax.grad(special.log_ndtr)), jax.jit(jax.hessian(special.log_ndtr))):
+            np.testing.assert_allclose(run(x), 1 / x**2 - 1, rtol=1e-6)
+    for function in (lax.rem, jnp.fmod, jnp.remainder):
+        assert jax.grad(jax.grad(function, 1), 1)(3.0, 1e-30) == 0
+
+
+@pytest.mark.parametrize("x", [1e20, -1e30, 3e38])
+def test_slopes_of_densities_that_vanish(x: float) -> None:
+    for place, beta in itertools.product((0, 1), (0.5, 2.0, 3.0)):
+        for function in (stats.gennorm.pdf, stats.gennorm.cdf):
+            for run in (jax.grad(function, place), jax.jit(jax.jacfwd(function, place))):
+                assert run(x, beta) == 0

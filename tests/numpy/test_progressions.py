@@ -66,3 +66,18 @@ def test_numbers_on_the_edges_of_bins() -> None:
 def test_steps_that_overflow(ends: tuple[float, float]) -> None:
     found = np.asarray(jnp.linspace(*ends, 5), np.float64)
     np.testing.assert_allclose(found, np.linspace(*ends, 5), rtol=1e-6)
+
+
+@pytest.mark.parametrize("ends", [(1e30, 1e-30), (1e-30, 1e30), (-1e25, -1e-25), (2.0, 2.0)])
+def test_multiples_between_ends_far_apart(ends: tuple[float, float]) -> None:
+    for function in (jnp.geomspace, jax.jit(jnp.geomspace, static_argnums=2)):
+        np.testing.assert_allclose(function(*ends, 7), np.geomspace(*ends, 7), rtol=3e-5)
+    slopes = jax.jacrev(lambda x: jnp.geomspace(x, ends[1], 5))(ends[0])
+    shares = np.linspace(1, 0, 5)
+    with np.errstate(over="ignore"):
+        wanted = (shares * np.geomspace(*ends, 5) / ends[0]).astype(np.float32)
+    np.testing.assert_allclose(slopes, wanted, rtol=3e-5, atol=1e-38)
+
+
+def test_multiples_between_ends_of_unequal_signs() -> None:
+    assert np.isnan(np.asarray(jnp.geomspace(-1e30, 1e-30, 5))[1:-1]).all()

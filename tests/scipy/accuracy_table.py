@@ -197,7 +197,6 @@ EXCEPTIONS: dict[str, tuple[float, float, str]] = {
         "poisson.cdf",
     ),
     "steps of a differential equation, each of which rounds": (64, 4, "hyp1f1 hyp2f1"),
-    "numbers that nearly cancel, as in SciPy": (256, 256, "kl_div"),
 }  # fmt: skip
 UNITS = {
     name: (double, single)

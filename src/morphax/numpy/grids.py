@@ -58,15 +58,33 @@ def geomspace(
     common, _ = inexact_type("geomspace", low, high)
     target = common if dtype is None else dtypes.requested(dtype, "geomspace")
     low, high = convert(low, common), convert(high, common)
-    ratio = true_divide(high, low)
+    ratio, is_lost = true_divide(high, low), None
+    if not dtypes.issubdtype(common, np.complexfloating):
+        is_lost = _is_lost(ratio, common)
+        ratio = true_divide(where(is_lost, 1, high), where(is_lost, 1, low))
     shape = (-1,) + (1,) * aval_of(ratio).ndim
     fractions = lax.reshape(linspace(0, 1, num, endpoint), (index(num), *shape[1:]))
     result = multiply(low, power(ratio, fractions))
+    if is_lost is not None:
+        result = where(is_lost, _between_far_ends(low, high, fractions), result)
     # The ends exactly, whatever the power gives.
     result = where(fractions == 0, low, where(fractions == 1, high, result))
     if dtypes.issubdtype(target, np.integer):
         result = lax.round(result, lax.RoundingMethod.TO_NEAREST_EVEN)
     return convert(moveaxis(result, 0, axis), target)
+
+
+def _is_lost(ratio: Any, dtype: Any) -> Any:
+    """Whether the quotient of two numbers is beyond the range of the dtype."""
+    limits, size = dtypes.finfo(dtype), lax.abs(ratio)
+    return (size < float(limits.tiny)) | (size > float(limits.max))
+
+
+def _between_far_ends(low: Any, high: Any, fractions: Any) -> Any:
+    """A product of powers of the ends, whose quotient is beyond the range; NaN of unequal signs."""
+    sign = where(low * lax.sign(high) < 0, np.nan, lax.sign(low))
+    powers = power(lax.abs(low), 1 - fractions) * power(lax.abs(high), fractions)
+    return sign * powers
 
 
 def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -52,39 +53,6 @@ def inverse_erf(w: Writer, x: Operand) -> Operand:
     infinite = w.op("copysign", number(math.inf), x)
     y = w.select(w.op("eq", magnitude, number(1)), infinite, y)
     return w.select(w.op("gt", magnitude, number(1)), number(math.nan), y)
-
-
-def digamma(w: Writer, x: Operand) -> Operand:
-    """ψ x: reflected to x ≥ ½, moved up by the recurrence, and there the asymptotic series.
-
-    At poles it is NaN.
-    """
-    dtype = x.dtype
-
-    def number(value: float) -> Operand:
-        return w.number(value, dtype)
-
-    is_low = w.op("lt", x, number(0.5))
-    z = w.select(is_low, w.op("sub", number(1), x), x)
-    below: Operand = number(0)
-    for k in range(_SHIFT):
-        below = w.op("add", below, w.op("div", number(1), w.op("add", z, number(k))))
-    high = w.op("add", z, number(_SHIFT))
-    inverse = w.op("div", number(1), high)
-    square = w.op("mul", inverse, inverse)
-    series = [b / (2 * k) for k, b in enumerate(_BERNOULLI, start=1)]
-    tail = w.op("mul", polynomial(w, series[::-1], square), square)
-    half = w.op("mul", number(0.5), inverse)
-    value = w.op("sub", w.op("sub", w.op("log", high), half), tail)
-    value = w.op("sub", value, below)
-    # The fraction of x, of which the tangent is exact enough near the poles.
-    fraction = w.op("sub", x, w.op("rint", x))
-    angle = w.op("mul", number(math.pi), fraction)
-    reflected = w.op("sub", value, w.op("div", number(math.pi), w.op("tan", angle)))
-    result = w.select(is_low, reflected, value)
-    at_pole = w.all_of([is_low, w.op("eq", fraction, number(0))])
-    at_end = w.op("eq", x, number(-math.inf))
-    return w.select(w.op("or", at_pole, at_end), number(math.nan), result)
 
 
 def zeta(w: Writer, x: Operand, q: Operand) -> Operand:
@@ -166,12 +134,12 @@ def _with_poles_of_zeta(
     return w.select(undefined, number(math.nan), w.select(infinite, number(math.inf), value))
 
 
-def polygamma(w: Writer, m: Operand, x: Operand) -> Operand:
+def polygamma(w: Writer, m: Operand, x: Operand, digamma: Callable[..., Operand]) -> Operand:
     """ψ⁽ᵐ⁾ x = (−1)ᵐ⁺¹ m! ζ(m + 1, x), and ψ x for m = 0; in float64, as ζ is."""
-    return in_float64(w, _polygamma, m, x)
+    return in_float64(w, partial(_polygamma, digamma=digamma), m, x)
 
 
-def _polygamma(w: Writer, m: Operand, x: Operand) -> Operand:
+def _polygamma(w: Writer, m: Operand, x: Operand, digamma: Callable[..., Operand]) -> Operand:
     dtype = x.dtype
     zero, half = w.number(0, dtype), w.op("div", m, w.number(2, dtype))
     is_even = w.op("eq", half, w.op("floor", half))

@@ -12,21 +12,17 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import unwrap
-from types import NoneType
 from typing import Any, TypeVar, final
 
 import numpy as np
 
 from ... import dtypes
-from ...array import Array
 from ...config import current as current_config
 from ...core import (
     Calls,
     HasAval,
     Jaxpr,
-    ShapedArray,
     attributed_to,
-    aval_of,
     call_or_recorded,
     current_trace,
     hide_frames,
@@ -41,30 +37,31 @@ from ...util.compiled import twin_in
 from ...util.frames import NOWHERE
 from ...util.host_memory import pooled
 from ...util.memo import MemoTable, missing
-from ...util.parameter_keys import key_of
 from ..choice import preferred_engines
 from .eager import compiled
 from .kernel_program import kernel_program
 from .kernels import KernelCall, are_large
 from .placed_replay import PlacedPrograms, placed_program, where_placed
+from .replay_signatures import (
+    ARRAY,
+    OPERAND,
+    STATIC,
+    Arguments,
+    avals_of_signature,
+    itself,
+    signature_of,
+    with_operands,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ROOT = root_trace()
-_SCALARS = frozenset({bool, int, float, complex})
-# Integers that every integer dtype of 8 bits holds, so that converting them cannot fail.
-_SMALL = range(128)
-_MOST_NESTED = 4
 # Elements of each operand, and the product of all whole numbers among the other arguments, up to
 # which a first call is made operation by operation: what it makes in between is small then.
 _FEW_ELEMENTS, _FEW = 1 << 12, 1 << 16
 # Elements: what depends on no operand is kept with its program, so it should be small.
 _LARGEST_KEPT = 1 << 14
-# What an argument may be: an operand; one if it is or holds an array; static.
-_OPERAND, _ARRAY, _STATIC = range(3)
-_CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
 
 Programs = MemoTable[KernelCall | None]
-Arguments = tuple[Any, ...]
 
 
 def replayed(
@@ -88,11 +85,11 @@ def replayed(
     def decorate(function: F) -> F:
         code = unwrap(function).__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        roles = dict.fromkeys(code.co_varnames[:operands], _OPERAND)
-        roles |= {name: _ARRAY for name in arrays}
+        roles = dict.fromkeys(code.co_varnames[:operands], OPERAND)
+        roles |= {name: ARRAY for name in arrays}
         assert set(arrays) <= set(names), "they are parameters"
-        later = [roles.get(name, _STATIC) for name in names[operands : code.co_argcount]]
-        positions = (*[_OPERAND] * operands, *later)
+        later = [roles.get(name, STATIC) for name in names[operands : code.co_argcount]]
+        positions = (*[OPERAND] * operands, *later)
         programs: Programs = MemoTable(max_entries=1024)
         calls: Calls = MemoTable(max_entries=1024)
         replay = _Replay(function, by_numpy, names, positions, roles, programs)
@@ -141,7 +138,7 @@ class _Replay:
     def new_result(self, args: Arguments, kwargs: dict[str, Any]) -> Any:
         """The result of a call of which no program is known yet; `None` if there is none."""
         inputs: list[Any] = []
-        signature = _signature(*self._parameters, args, kwargs, inputs)
+        signature = signature_of(*self._parameters, args, kwargs, inputs)
         assert signature is not None, "only what can be replayed is looked for"
         key = signature, tuple(kwargs), current_config().trace_key
         program = self._programs[key]
@@ -163,7 +160,7 @@ class _Replay:
         if config.debugs_execution or preferred_engines or not config.replay_placed_calls:
             return None
         inputs: list[Any] = []
-        signature = _signature(*self._parameters, args, kwargs, inputs, take=_itself)
+        signature = signature_of(*self._parameters, args, kwargs, inputs, take=itself)
         if signature is None:
             return None
         name = self._function.__name__
@@ -200,85 +197,13 @@ def known_result(
     ):
         return None
     inputs: list[Any] = []
-    signature = _signature(positions, roles, args, kwargs, inputs)
+    signature = signature_of(positions, roles, args, kwargs, inputs)
     if signature is None:
         return None
     program = programs.get((signature, tuple(kwargs), config.trace_key), missing)
     if program is missing:
         return NotImplemented
     return None if program is None else program(inputs)
-
-
-def _at_home(x: Array) -> np.ndarray[Any, Any] | None:
-    """The numbers of an array that is bound to no device."""
-    if x._committed:
-        return None
-    return x.to_host() if x._host is None else x._host
-
-
-def _itself(x: Array) -> Array:
-    return x
-
-
-def _signature(
-    positions: tuple[int, ...],
-    roles: dict[str, int],
-    args: Arguments,
-    kwargs: dict[str, Any],
-    inputs: list[Any],
-    take: Callable[[Array], Any] = _at_home,
-) -> tuple[Any, ...] | None:
-    """What a program depends on of each argument; None if the call cannot be replayed."""
-    count = len(positions)
-    signature = [
-        _read(x, positions[i] if i < count else _STATIC, inputs, take) for i, x in enumerate(args)
-    ]
-    for name, x in kwargs.items():
-        signature.append(_read(x, roles.get(name, _STATIC), inputs, take))
-    return None if None in signature else tuple(signature)
-
-
-def _read(x: Any, role: int, inputs: list[Any], take: Callable[[Array], Any]) -> Any:
-    """What a program depends on of an argument; what `take` gives of numbers goes to `inputs`.
-
-    The aval of an operand, a static argument's key in a tuple, the kind of a list or tuple of
-    operands and this of each, or `None` if the call cannot be replayed: `take` gives nothing of an
-    array, or the argument is no constant.
-    """
-    kind = type(x)
-    if role != _STATIC and kind is Array:
-        taken = take(x)
-        if taken is None:
-            return None
-        inputs.append(taken)
-        return x.aval
-    if role == _OPERAND and kind in _SCALARS:
-        if kind is int and x not in _SMALL:
-            return None
-        aval = aval_of(x)
-        inputs.append(np.asarray(x, aval.dtype))
-        return aval
-    if role != _STATIC and _holds_operands(x):
-        members = [_read(item, _OPERAND, inputs, take) for item in x]
-        return None if None in members else (kind, *members)
-    if kind not in _CONSTANTS and not _is_constant(x):
-        return None
-    key = key_of(x)
-    return None if key is None else (key,)
-
-
-def _holds_operands(x: Any, depth: int = 0) -> bool:
-    """Whether it is a list or tuple with an array among its members, or theirs."""
-    if type(x) not in (list, tuple) or depth == _MOST_NESTED:
-        return False
-    return any([type(item) is Array or _holds_operands(item, depth + 1) for item in x])
-
-
-def _is_constant(x: Any) -> bool:
-    """Whether a static argument is and stays what its key tells; other objects may change."""
-    if type(x) is tuple:
-        return all([_is_constant(item) for item in x])
-    return type(x) in _CONSTANTS or isinstance(x, (type, np.dtype, np.generic))
 
 
 def _is_first(
@@ -293,7 +218,9 @@ def _is_first(
         return False
     if is_recording():
         return True
-    if met[key] is not missing or any([a.size > _FEW_ELEMENTS for a in _avals(signature)]):
+    if met[key] is not missing or any(
+        [a.size > _FEW_ELEMENTS for a in avals_of_signature(signature)]
+    ):
         return False
     if math.prod(_sizes(given)) > _FEW:
         return False
@@ -327,7 +254,7 @@ def _staged(
     None if the function looks at a number or gives something else than arrays, and of operands
     whose elements take less than a byte.
     """
-    avals = _avals(signature)
+    avals = avals_of_signature(signature)
     if any([_is_below_a_byte(a.dtype) for a in avals]):
         return None
     # What makes the result of several arrays, if there are several, and whether that is all it is.
@@ -337,7 +264,7 @@ def _staged(
     def on_operands(*operands: Any) -> Sequence[Any]:
         rest = iter(operands)
         given = (*args, *kwargs.values())
-        values = [_given(x, what, rest) for x, what in zip(given, signature, strict=True)]
+        values = [with_operands(x, what, rest) for x, what in zip(given, signature, strict=True)]
         named = dict(zip(kwargs, values[len(args) :], strict=True))
         result = function(*values[: len(args)], **named)
         if not isinstance(result, (tuple, list)):
@@ -363,7 +290,7 @@ def _program(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> KernelCall | None:
-    avals = _avals(signature)
+    avals = avals_of_signature(signature)
     staged = _staged(function, signature, args, kwargs)
     if staged is None:
         return None
@@ -384,23 +311,3 @@ def _program(
                 function = pooled(by_hand) if is_large else by_hand
                 return KernelCall(function, jaxpr.out_avals, collect)
     return kernel_program(jaxpr, *([] if collect is None else [collect]))
-
-
-def _avals(signature: Sequence[Any]) -> list[ShapedArray]:
-    """Those of all operands, in their order."""
-    found = []
-    for what in signature:
-        if type(what) is not tuple:
-            found.append(what)
-        elif len(what) > 1:
-            found += _avals(what[1:])
-    return found
-
-
-def _given(x: Any, what: Any, operands: Iterator[Any]) -> Any:
-    """An argument, with the next of `operands` in place of those that it is or holds."""
-    if type(what) is not tuple:
-        return next(operands)
-    if len(what) == 1:
-        return x
-    return what[0]([_given(*pair, operands) for pair in zip(x, what[1:], strict=True)])

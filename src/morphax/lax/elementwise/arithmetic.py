@@ -19,6 +19,7 @@ from ..ground.families import Elementwise, LinearElementwise, compare, expanded,
 from ..ground.kinds import NUMBER, REAL
 from ..ground.operands import standardize
 from .convert import convert_element_type
+from .rounding import RoundingMethod, round_p
 
 
 @final
@@ -248,7 +249,8 @@ class Rem(Elementwise):
         return t
 
     def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
-        quotient = div(sub(x, out), y)
+        # It is whole, and does not move; the slopes of its parts may be infinite.
+        quotient = round_p.bind(div(sub(x, out), y), rounding_method=RoundingMethod.TO_NEAREST_EVEN)
         return mul(t, neg(quotient))
 
 

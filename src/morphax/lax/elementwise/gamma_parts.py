@@ -10,7 +10,6 @@ functions", SIAM Journal on Mathematical Analysis 10 (1979).
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..ground.formulas import Notation
@@ -110,14 +109,6 @@ TEMME = (
         0.0013324454494800656,
     ),
 )  # fmt: skip
-
-
-def sine_of_half_turns(m: Notation, x: Any) -> Any:
-    """sin πx, with all its digits next to whole x, too."""
-    whole = m.floor(x + 0.5)
-    is_odd = whole - 2.0 * m.floor(0.5 * whole) != 0.0
-    sine = m.sin(math.pi * (x - whole))
-    return m.where(is_odd, -sine, sine)
 
 
 def log1p_minus(m: Notation, x: Any, following: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, final
 
 import numpy as np
@@ -16,7 +17,8 @@ from ...engines import loops
 from ...engines.xla.fusion_cuts import in_memory
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground import inverse_error
-from ..ground.families import ComputedWide, compare
+from ..ground import log_gamma as log_gamma_formulas
+from ..ground.families import ComputedWide
 from ..ground.formulas import formula_of_arrays
 from ..ground.kinds import FLOATING
 from ..ground.loop_formulas import formula_of_scalars
@@ -173,12 +175,15 @@ class Lgamma(SpecialFunction):
     name = "lgamma"
     compiled = True
     numpy = _lgamma
-    stablehlo = "chlo.lgamma"
 
     def lower_wide(self, b: Builder, out: Any, *operands: Value) -> Value:
-        if out.dtype == np.float32 and b.module.written_for == "cpu":
+        is_single = out.dtype == np.float32
+        if (
+            is_single and b.module.written_for == "cpu"
+        ):  # By sums in float64, which others are slow at.
             return formula_of_arrays(b, out, log_gamma_of_single, *operands)
-        return super().lower_wide(b, out, *operands)
+        rule = partial(log_gamma_formulas.log_gamma, is_single=is_single)
+        return formula_of_arrays(b, out, rule, *operands, dtype=out.dtype)
 
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
         if operands[0].dtype == np.float32:
@@ -203,14 +208,11 @@ class Digamma(SpecialFunction):
     compiled = True
     numpy = _digamma
 
-    def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
-        # What XLA gives at the pole 0 depends on its version.
-        defined = compare(b, out.update(dtype=np.dtype(bool)), "NE", x, b.full(0, out))
-        value = b.op("chlo.digamma", out, x)
-        return b.op("stablehlo.select", out, defined, value, b.full(np.nan, out))
+    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
+        return formula_of_arrays(b, out, log_gamma_formulas.digamma, *operands)
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
-        return loops.special.in_float64(w, loops.special.digamma, x)
+        return formula_of_scalars(w, log_gamma_formulas.digamma, x)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, polygamma(1.0, x))

@@ -25,6 +25,7 @@ from ...core import not_differentiable
 from ...engines import loops
 from ..ground.families import Elementwise
 from ..ground.formulas import ByFormula, Notation
+from ..ground.log_gamma import digamma
 from ..ground.loop_formulas import formula_of_scalars
 from ..ground.operands import standardize
 from .arithmetic import add, mul, neg
@@ -247,8 +248,8 @@ def _polygamma(m: Any, x: Any) -> Any:
     value = np.where(wide_m % 2 == 0, -value, value)
     is_order = (m > 0) & (m == np.floor(m))
     if not is_order.all():
-        digamma = np.where(x == 0, np.nan, special.psi(x)) if (m == 0).any() else np.nan
-        value = np.where(m == 0, digamma, np.where(is_order, value, np.nan))
+        plain = np.where(x == 0, np.nan, special.psi(x)) if (m == 0).any() else np.nan
+        value = np.where(m == 0, plain, np.where(is_order, value, np.nan))
     return value.astype(x.dtype)
 
 
@@ -281,6 +282,10 @@ def _derivative_of_digamma(m: Notation, order: Any, x: Any) -> Any:
     return m.where(is_plain, plain, m.where(is_order, value, math.nan))
 
 
+def _digamma_of_scalar(w: loops.Writer, x: loops.Operand) -> loops.Operand:
+    return formula_of_scalars(w, digamma, x)
+
+
 @final
 class Polygamma(ByFormula):
     """ψ⁽ᵐ⁾(x), the m-th derivative of the digamma function, element by element."""
@@ -297,7 +302,7 @@ class Polygamma(ByFormula):
         if isinstance(order, loops.program.Const):
             known = partial(type(self).formula, order=float(order.value))
             return formula_of_scalars(w, lambda m, x: known(m, x=x), x)
-        return loops.special.polygamma(w, order, x)
+        return loops.special.polygamma(w, order, x, _digamma_of_scalar)
 
     d_x = not_differentiable("the order m is a whole number")
 

@@ -26,6 +26,7 @@ from .families import Elementwise, compare, expanded
 from .float_parts import parts_in_program, parts_on_host
 from .inverse_error import inverse_erf
 from .kinds import FLOATING
+from .log_gamma import digamma, log_gamma
 from .logarithms import log_plus_one
 from .loop_formulas import formula_of_scalars
 from .narrow import COMPUTED_IN
@@ -202,10 +203,8 @@ class ProgramNotation:
 
     def _aligned(self, *operands: Any) -> list[Value]:
         """Values of one shape: Python's numbers and scalars are repeated."""
-        values = [
-            x.value if isinstance(x, Written) else self._builder.constant(x, self._scalar)
-            for x in operands
-        ]
+        write = self._builder.constant
+        values = [x.value if isinstance(x, Written) else write(x, self._scalar) for x in operands]
         shape = max([v.aval.shape for v in values], key=len)
         return expanded(self._builder, shape, values)
 
@@ -241,15 +240,15 @@ class ProgramNotation:
         return self.elementwise("chlo.erfc", x)
 
     def erf_inv(self, x: Any) -> Written:
-        if self._scalar.dtype == FLOAT64:
-            return inverse_erf(self, x)
-        return self.elementwise("chlo.erf_inv", x)
+        is_wide = self._scalar.dtype == FLOAT64
+        return inverse_erf(self, x) if is_wide else self.elementwise("chlo.erf_inv", x)
 
     def lgamma(self, x: Any) -> Written:
-        return self.elementwise("chlo.lgamma", x)
+        return log_gamma(self, x, is_single=self._scalar.dtype != FLOAT64)
 
     def digamma(self, x: Any) -> Written:
-        return self.elementwise("chlo.digamma", x)
+        is_wide = self._scalar.dtype == FLOAT64
+        return digamma(self, x) if is_wide else self.elementwise("chlo.digamma", x)
 
     def parts(self, x: Written) -> tuple[Written, Written]:
         mantissa, exponent = parts_in_program(self._builder, x.value)

@@ -12,6 +12,7 @@ from ... import dtypes
 from ...engines import loops
 from .float_parts import parts_in_loops
 from .inverse_error import inverse_erf
+from .log_gamma import digamma
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -103,7 +104,7 @@ class LoopNotation:
         return inverse_erf(self, x)
 
     def digamma(self, x: Any) -> Computed:
-        return Computed(self, loops.special.digamma(self.writer, self._scalar(x)))
+        return digamma(self, x)
 
     def where(self, condition: Any, x: Any, y: Any) -> Computed:
         choices = self._scalar(x), self._scalar(y)
@@ -145,11 +146,14 @@ class LoopNotation:
 
 
 def formula_of_scalars(
-    w: loops.Writer, formula: Callable[..., Any], *operands: loops.Operand
+    w: loops.Writer,
+    formula: Callable[..., Any],
+    *operands: loops.Operand,
+    dtype: np.dtype = FLOAT64,
 ) -> loops.Operand:
-    """A formula of floats, computed in float64 and rounded once."""
-    dtype = operands[0].dtype
+    """A formula of floats, computed in `dtype` and rounded once."""
+    out = operands[0].dtype
     # Four bits more than the result has; the rest is rounded off.
-    notation = LoopNotation(w, float(dtypes.finfo(dtype).eps) / 16)
-    result = formula(notation, *[Computed(notation, w.convert(x, FLOAT64)) for x in operands])
-    return w.convert(result.value, dtype)
+    notation = LoopNotation(w, float(dtypes.finfo(out).eps) / 16, dtype)
+    result = formula(notation, *[Computed(notation, w.convert(x, dtype)) for x in operands])
+    return w.convert(result.value, out)

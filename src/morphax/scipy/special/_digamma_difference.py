@@ -13,8 +13,8 @@ import math
 from typing import Any, final
 
 from ... import lax
-from ...lax.elementwise.gamma_parts import sine_of_half_turns
 from ...lax.ground.formulas import ByFormula, Notation
+from ...lax.ground.log_gamma import sine_of_half_turns
 
 _STEPS = 10
 # −B₂ₖ / 2k, highest power of 1/z² first.

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ... import dtypes, lax
+from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
-from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...numpy.half_precision import in_float32
 from ...numpy.operands import settled
+from ._deviances import deviance, log_ratio, one_minus_ratio
 from ._operands import operands, real_operands
 
 
@@ -73,14 +72,14 @@ def rel_entr(p: Any, q: Any) -> Any:
 
 @custom_jvp
 def _rel_entr(p: Any, q: Any) -> Any:
-    inside, log_ratio, _ = _ratio(p, q)
-    return jnp.where(inside, p * log_ratio, _outside(p, q, 0.0))
+    inside, log_of_ratio, _ = _ratio(p, q)
+    return jnp.where(inside, p * log_of_ratio, _outside(p, q, 0.0))
 
 
 # By the product rule the second derivative would have p / p², which overflows before 1 / p does.
 _rel_entr.defjvps(
-    lambda t, out, p, q: t * _in_domain(p, q, lambda log_ratio, ratio: log_ratio + 1, 0.0),
-    lambda t, out, p, q: t * _in_domain(p, q, lambda log_ratio, ratio: -ratio, 0.0),
+    lambda t, out, p, q: t * _in_domain(p, q, lambda log, _: log + 1, 0.0),
+    lambda t, out, p, q: t * _in_domain(p, q, lambda _, ratio: -ratio, 0.0),
 )
 
 
@@ -89,7 +88,7 @@ def _ratio(p: Any, q: Any) -> tuple[Any, Any, Any]:
     inside = (p > 0) & (q > 0)
     # The operands of the branch that is not taken stay where its derivative is finite.
     safe_p, safe_q = jnp.where(inside, p, 1), jnp.where(inside, q, 1)
-    return inside, _log_ratio(safe_p, safe_q), safe_p / safe_q
+    return inside, log_ratio(safe_p, safe_q, safe_q - safe_p), safe_p / safe_q
 
 
 def _outside(p: Any, q: Any, at_zero: Any) -> Any:
@@ -99,29 +98,8 @@ def _outside(p: Any, q: Any, at_zero: Any) -> Any:
 
 
 def _in_domain(p: Any, q: Any, slope: Callable[[Any, Any], Any], elsewhere: float) -> Any:
-    inside, log_ratio, ratio = _ratio(p, q)
-    return jnp.where(inside, slope(log_ratio, ratio), elsewhere)
-
-
-@custom_jvp
-def _log_ratio(p: Any, q: Any) -> Any:
-    """log(p / q) of positive numbers, also where the quotient leaves the range of the dtype.
-
-    There both are scaled by a power of two, of which the quotient has the square.
-    """
-    ratio = p / q
-    limits = dtypes.finfo(aval_of(ratio).dtype)
-    power = (limits.maxexp + limits.nmant) // 2
-    above, below = ratio > float(limits.max), ratio < float(limits.tiny)
-    large, small = 2.0**power, 2.0**-power
-    # XLA makes  p · scale · scale / q  of a quotient by  q / scale.
-    scale = jnp.where(above, small, jnp.where(below, large, 1))
-    inverse = jnp.where(above, large, jnp.where(below, small, 1))
-    rest = jnp.where(above, 2 * power, jnp.where(below, -2 * power, 0)) * math.log(2)
-    return lax.log((p * scale) / (q * inverse)) + rest
-
-
-_log_ratio.defjvps(lambda t, out, p, q: t / p, lambda t, out, p, q: -t / q)
+    inside, log_of_ratio, ratio = _ratio(p, q)
+    return jnp.where(inside, slope(log_of_ratio, ratio), elsewhere)
 
 
 @in_float32
@@ -132,11 +110,19 @@ def kl_div(p: Any, q: Any) -> Any:
 
 @custom_jvp
 def _kl_div(p: Any, q: Any) -> Any:
-    inside, log_ratio, _ = _ratio(p, q)
-    return jnp.where(inside, p * log_ratio - p + q, _outside(p, q, q))
+    inside = (p > 0) & (q > 0)
+    value = deviance(jnp.where(inside, p, 1), jnp.where(inside, q, 1))
+    value = jnp.where((p == np.inf) | (q == np.inf), np.nan, value)
+    return jnp.where(inside, value, _outside(p, q, q))
 
 
 _kl_div.defjvps(
-    lambda t, out, p, q: t * _in_domain(p, q, lambda log_ratio, ratio: log_ratio, -1.0),
-    lambda t, out, p, q: t * _in_domain(p, q, lambda log_ratio, ratio: 1 - ratio, 1.0),
+    lambda t, out, p, q: t * _in_domain(p, q, lambda log, _: log, -1.0),
+    lambda t, out, p, q: t * _slope_of_kl_div(p, q),
 )
+
+
+def _slope_of_kl_div(p: Any, q: Any) -> Any:
+    inside = (p > 0) & (q > 0)
+    slope = one_minus_ratio(jnp.where(inside, p, 1), jnp.where(inside, q, 1))
+    return jnp.where(inside, slope, 1.0)

@@ -294,11 +294,21 @@ _log_ndtr.defjvps(
         t
         * jnp.where(
             x < 0,
-            2 / _SQRT_2PI / _erfcx_right(lax.abs(x) * _SQRT_HALF),
-            lax.exp(-0.5 * lax.square(x) - out) / _SQRT_2PI,
+            _inverse_mills_ratio(jnp.where(x < 0, x, 0)),
+            lax.exp(-0.5 * lax.square(jnp.where(x < 0, 0, x)) - jnp.where(x < 0, 0, out))
+            / _SQRT_2PI,
         )
     )
 )
+
+
+def _inverse_mills_ratio(x: Any) -> Any:
+    """φ(x) / Φ(x) for x ≤ 0; far below by its series, for squares of erfcx would vanish there."""
+    is_far = x < -1e4
+    inverse = 1 / jnp.where(is_far, x, -1)
+    far = 2 * inverse * inverse * inverse - inverse - x
+    near = 2 / _SQRT_2PI / _erfcx_right(jnp.where(is_far, 0, x) * -_SQRT_HALF)
+    return jnp.where(is_far, far, near)
 
 
 @replayed(1)

@@ -18,9 +18,10 @@ from typing import Any, final
 import numpy as np
 
 from ... import lax
-from ...lax.elementwise.gamma_parts import STIRLING, sine_of_half_turns
+from ...lax.elementwise.gamma_parts import STIRLING
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
+from ...lax.ground.log_gamma import sine_of_half_turns
 
 # From here on the factorials have more digits than float64, and Stirling's series is exact.
 _START_OF_STIRLING = 24

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ... import lax, nn
+from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
+from ...numpy.complex_numbers import is_complex
 from ...numpy.operands import settled
+from ._deviances import twice_artanh
 from ._operands import operands
 
 
@@ -16,6 +19,7 @@ def expit(x: Any) -> Any:
     return lax.logistic(*operands("expit", x))
 
 
+@replayed(1)
 def logit(x: Any) -> Any:
     """log(x / (1 − x)), the inverse of `expit`."""
     return settled(_logit(*operands("logit", x)))
@@ -23,7 +27,12 @@ def logit(x: Any) -> Any:
 
 @custom_jvp
 def _logit(x: Any) -> Any:
-    return lax.log(x / (1 - x))
+    value = lax.log(x / (1 - x))
+    if is_complex(x):
+        return value
+    # Next to its zero at ½ the quotient has no digits of what it differs from 1 by.
+    is_near = lax.abs(x - 0.5) < 1 / 6
+    return jnp.where(is_near, twice_artanh(jnp.where(is_near, 2 * x - 1, 0)), value)
 
 
 _logit.defjvps(lambda t, out, x: t / (x * (1 - x)))

@@ -1,7 +1,8 @@
 """The constant of the logarithm of Student's density, log Γ((ν + 1)/2) − log Γ(ν/2) − ½ log ν.
 
-For float32 it is one logarithm: with a = ν/2, the quotient Γ(a + ½) / Γ(a) is that of a + 2 times
-a (a + 1) / ((a + ½) (a + 3/2)), and of b = a + 2 it is √w exp(Σₖ cₖ w⁻²ᵏ) with w = b − ¼.
+For float64 it is made of scaled factorials.  For float32 it is one logarithm: with a = ν/2, the
+quotient Γ(a + ½) / Γ(a) is that of a + 2 times a (a + 1) / ((a + ½) (a + 3/2)), and of b = a + 2 it
+is √w exp(Σₖ cₖ w⁻²ᵏ) with w = b − ¼.
 
 Reference: DLMF, 5.11.13: about this w the expansion has even powers alone.
 """
@@ -17,8 +18,9 @@ from ... import lax
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
 from ...lax.ground.single import log_of_single
-from ..special import betaln
 from ..special._digamma_difference import digamma_difference_p
+from ..special._scaled_factorials import log_scaled_factorial
+from ._arguments import positive
 
 # The sum, over w⁻², for w ≥ 7/4, by powers of w⁻², highest power first: the polynomial of least
 # relative error, 5e-8, by weighted least squares with 40 digits.
@@ -67,4 +69,6 @@ def log_constant(df: Any) -> Any:
     """The constant less ½ log π, as it stands before the logarithm of 1 + z²/ν."""
     if df.dtype == np.float32:
         return t_constant_of_single_p.bind(df) - 0.5 * math.log(math.pi)
-    return -betaln(0.5 * df, lax.full_like(df, 0.5)) - 0.5 * lax.log(df)
+    half = 0.5 * positive(df)
+    quotient = log_scaled_factorial(half + 0.5) - log_scaled_factorial(half)
+    return quotient + (half - 0.5) * lax.log1p(1 / df) - 0.5 * math.log(2 * math.pi) - 0.5

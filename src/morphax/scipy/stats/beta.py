@@ -1,8 +1,9 @@
 """The beta distribution with parameters a, b > 0, for z = (x − `loc`) / `scale` in [0, 1].
 
-Its density is zᵃ⁻¹ (1 − z)ᵇ⁻¹ / (B(a, b) `scale`).  All functions take arrays that broadcast
-against each other, and give an array of their shape and promoted floating dtype; NaN where a ≤ 0 or
-b ≤ 0.  Distribution functions have derivatives with respect to all but a and b.
+Its density is zᵃ⁻¹ (1 − z)ᵇ⁻¹ / (B(a, b) `scale`), computed by a deviance
+(`special/_deviances.py`).  All functions take arrays that broadcast against each other, and give an
+array of their shape and promoted floating dtype; NaN where a ≤ 0 or b ≤ 0.  Distribution functions
+have derivatives with respect to all but a and b.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from .. import special
-from ..special._log_beta import log_beta_of_positive
+from ..special._deviances import beta_deviance
+from ..special._scaled_factorials import log_scaled_factorial
 from ._arguments import arguments, standardized
 from ._tails import log_betainc_p, log_betaincc_p
 
@@ -42,8 +43,8 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z, scale, a, b = standardized("beta.logpdf", x, loc, scale, a, b)
     outside, defined = (z < 0) | (z > 1), (a > 0) & (b > 0) & ~jnp.isnan(z)
     z = jnp.where(outside, 0.5, z)
-    value = special.xlogy(a - 1, z) + special.xlog1py(b - 1, -z)
-    value = value - log_beta_of_positive(a, b, a + b) - lax.log(scale)
+    value = log_scaled_factorial(a + b) - log_scaled_factorial(a) - log_scaled_factorial(b)
+    value = value + lax.log(a + b) - beta_deviance(a, b, z) - lax.log(scale)
     return jnp.where(defined, jnp.where(outside, -np.inf, value), np.nan)
 
 

@@ -14,8 +14,9 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from .. import special
-from ._arguments import arguments, counted, log_binomial
+from ..special._deviances import binomial_deviance
+from ..special._scaled_factorials import log_scaled_factorial
+from ._arguments import arguments, counted
 
 
 @replayed(4)
@@ -31,7 +32,8 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     count, inside, n, p = counted("binom.logpmf", k, loc, n, p)
     inside = inside & ~(count > n)
     k = jnp.where(inside, count, 0)
-    value = log_binomial(n, k) + special.xlogy(k, p) + special.xlog1py(n - k, -p)
+    ways = log_scaled_factorial(n) - log_scaled_factorial(k) - log_scaled_factorial(n - k)
+    value = ways - binomial_deviance(k, n - k, p)
     return jnp.where(inside, value, -np.inf)
 
 

@@ -1,7 +1,8 @@
 """The gamma distribution with parameter a > 0, for z = (x − `loc`) / `scale` ≥ 0.
 
-Its density is zᵃ⁻¹ e⁻ᶻ / (Γ(a) `scale`).  All functions take arrays that broadcast against each
-other, and give an array of their shape and promoted floating dtype; NaN where a ≤ 0.
+Its density is zᵃ⁻¹ e⁻ᶻ / (Γ(a) `scale`), computed by a deviance (`special/_deviances.py`).  All
+functions take arrays that broadcast against each other, and give an array of their shape and
+promoted floating dtype; NaN where a ≤ 0.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from .. import special
+from ..special._deviances import gamma_deviance
+from ..special._scaled_factorials import log_scaled_factorial
 from ._arguments import arguments, standardized
 from ._tails import log_igamma_p, log_igammac_p
 
@@ -37,10 +39,10 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(-2., dtype=float32, weak_type=True)
     """
     z, scale, a = standardized("gamma.logpdf", x, loc, scale, a)
-    below, a = z < 0, jnp.where(a > 0, a, np.nan)
-    inner = jnp.where(below | (z == np.inf), 1, z)
-    value = special.xlogy(a - 1, inner) - inner - lax.lgamma(a) - lax.log(scale)
-    return jnp.where((below | (z == np.inf)) & (a > 0), -np.inf, value)
+    a = jnp.where(a > 0, a, np.nan)
+    below = z < 0
+    value = -log_scaled_factorial(a) - gamma_deviance(a, jnp.where(below, 1, z)) - lax.log(scale)
+    return jnp.where(below & (a > 0), -np.inf, value)
 
 
 @replayed(4)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import dtypes, lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from ._arguments import arguments
@@ -43,7 +44,27 @@ def logpdf(x: Any, beta: Any) -> Any:
 @in_float32
 def pdf(x: Any, beta: Any) -> Any:
     """The density."""
-    return lax.exp(logpdf(*arguments("gennorm.pdf", x, beta)))
+    return _density(*arguments("gennorm.pdf", x, beta))
+
+
+@custom_jvp
+def _density(x: Any, beta: Any) -> Any:
+    return lax.exp(logpdf(x, beta))
+
+
+# Far out the slopes of the logarithm are infinite where the density is 0.
+_density.defjvps(
+    lambda t, out, x, beta: (
+        t * jnp.where(out == 0, 0, -out * beta * lax.sign(x) * _power(x, beta - 1))
+    ),
+    lambda t, out, x, beta: t * jnp.where(out == 0, 0, out * _slope_of_shape(x, beta)),
+)
+
+
+def _slope_of_shape(x: Any, beta: Any) -> Any:
+    """The derivative of `logpdf` with respect to β."""
+    logarithm = lax.log(jnp.where(x == 0, 1, lax.abs(x)))
+    return (1 + lax.digamma(1 / beta) / beta) / beta - _power(x, beta) * logarithm
 
 
 @replayed(2)
@@ -59,8 +80,13 @@ def cdf(x: Any, beta: Any) -> Any:
     x, beta = arguments("gennorm.cdf", x, beta)
     beta = jnp.where(beta > 0, beta, np.nan)
     power = _power(x, beta)
+    # Where the power is infinite the tail is 0, as it is for this one, and so are its slopes.
+    is_far = power == np.inf
+    x = jnp.where(is_far, lax.sign(x), x)
+    power = jnp.where(is_far, 1e4, _power(x, beta))
     # Near 0 by the series of the incomplete gamma function, in x, of which the power may vanish.
     is_near = power < float(dtypes.finfo(power.dtype).eps)
-    near = x * (1 - power / (1 + beta)) * lax.exp(-lax.lgamma(1 + 1 / beta))
+    factor = jnp.where(is_near, x, 0) * (1 - jnp.where(is_near, power, 0) / (1 + beta))
+    near = factor * lax.exp(-lax.lgamma(1 + 1 / beta))
     tail = 0.5 * lax.igammac(1 / beta, jnp.where(is_near, 1, power))
     return jnp.where(is_near, 0.5 + 0.5 * near, jnp.where(x > 0, 1 - tail, tail))

@@ -8,9 +8,11 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from .. import special
+from ..special._deviances import deviance_at, distances_from_product
+from ..special._scaled_factorials import log_scaled_factorial
 from ._arguments import vectors
 
 
@@ -35,11 +37,27 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
     """
     x, n, p = vectors("multinomial.logpmf", x, n, p)
     counted = jnp.all((x >= 0) & (x == lax.floor(x)), -1) & (jnp.sum(x, -1) == n)
-    safe = jnp.where(jnp.expand_dims(counted, -1), x, 0)
-    ways = lax.lgamma(n + 1) - jnp.sum(lax.lgamma(safe + 1), -1)
-    value = ways + jnp.sum(special.xlogy(safe, p), -1)
+    value = _log_probability(jnp.where(jnp.expand_dims(counted, -1), x, 0), n, p)
     has_nan = jnp.isnan(jnp.sum(x, -1) + n)
     return jnp.where(has_nan, np.nan, jnp.where(counted, value, -np.inf))
+
+
+@custom_jvp
+def _log_probability(x: Any, n: Any, p: Any) -> Any:
+    """log(n! ∏ᵢ pᵢ^xᵢ / xᵢ!), by deviances of the counts from n pᵢ.
+
+    They hold n pᵢ − xᵢ, whose sum is n (Σ pᵢ − 1): next to nothing, though each may be large.
+    """
+    distance, whole, rest = distances_from_product(x, jnp.expand_dims(n, -1), p)
+    terms = log_scaled_factorial(x) + deviance_at(x, x + distance, distance)
+    return log_scaled_factorial(n) - jnp.sum(terms, -1) + (jnp.sum(whole, -1) + jnp.sum(rest, -1))
+
+
+_log_probability.defjvps(
+    lambda t, out, x, n, p: jnp.sum(t * (lax.log(p) - lax.digamma(x + 1)), -1),
+    lambda t, out, x, n, p: t * lax.digamma(n + 1),
+    lambda t, out, x, n, p: jnp.sum(t * x / p, -1),
+)
 
 
 @replayed(3)

@@ -14,8 +14,8 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from .. import special
-from ..special._log_beta import log_beta_of_positive
+from ..special._deviances import binomial_deviance
+from ..special._scaled_factorials import log_scaled_factorial
 from ._arguments import arguments, counted
 
 
@@ -30,10 +30,10 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
         Array(-1.3862944, dtype=float32, weak_type=True)
     """
     count, inside, n, p = counted("nbinom.logpmf", k, loc, n, p)
-    # C(k + n − 1, n − 1) = 1 / ((k + n) B(k + 1, n)).
-    total = count + n
-    ways = -log_beta_of_positive(count + 1, n, total + 1) - lax.log(total)
-    value = ways + special.xlogy(n, p) + special.xlog1py(count, -p)
+    # It is the probability of k failures among n + k trials, times n / (n + k).
+    ways = log_scaled_factorial(n + count) - log_scaled_factorial(n) - log_scaled_factorial(count)
+    value = ways - binomial_deviance(n, count, p)
+    value = value - lax.log1p(jnp.where(count == 0, 0 * count, count / lax.abs(n)))
     return jnp.where(inside, value, -np.inf)
 
 

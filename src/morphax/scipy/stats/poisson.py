@@ -14,7 +14,8 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from .. import special
+from ..special._deviances import deviance
+from ..special._scaled_factorials import log_scaled_factorial
 from ._arguments import arguments, counted, strong
 from ._poisson_entropy import poisson_entropy_p
 
@@ -30,7 +31,7 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
         Array(-2., dtype=float32, weak_type=True)
     """
     count, inside, mu = counted("poisson.logpmf", k, loc, mu)
-    value = special.xlogy(count, mu) - lax.lgamma(count + 1) - mu
+    value = -log_scaled_factorial(count) - deviance(count, mu)
     return jnp.where(mu >= 0, jnp.where(inside, value, -np.inf), np.nan)
 
 

@@ -1,0 +1,121 @@
+"""What a program of an eager function depends on of the arguments of a call: its *signature*.
+
+For each argument it is the aval of an operand, the key of a static argument in a tuple, or the kind
+of a list or tuple of operands and this of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from ...array import Array
+from ...core import ShapedArray, aval_of
+from ...util.parameter_keys import key_of
+
+OPERAND, ARRAY, STATIC = range(3)
+"""What an argument may be: an operand; one if it is or holds an array; static."""
+
+Arguments = tuple[Any, ...]
+
+_SCALARS = frozenset({bool, int, float, complex})
+# Integers that every integer dtype of 8 bits holds, so that converting them cannot fail.
+_SMALL = range(128)
+_MOST_NESTED = 4
+_CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
+
+
+def at_home(x: Array) -> np.ndarray[Any, Any] | None:
+    """The numbers of an array that is bound to no device."""
+    if x._committed:
+        return None
+    return x.to_host() if x._host is None else x._host
+
+
+def itself(x: Array) -> Array:
+    """The array, wherever it is."""
+    return x
+
+
+def signature_of(
+    positions: tuple[int, ...],
+    roles: dict[str, int],
+    args: Arguments,
+    kwargs: dict[str, Any],
+    inputs: list[Any],
+    take: Callable[[Array], Any] = at_home,
+) -> tuple[Any, ...] | None:
+    """What a program depends on of each argument; None if the call cannot be replayed."""
+    count = len(positions)
+    signature = [
+        _read(x, positions[i] if i < count else STATIC, inputs, take) for i, x in enumerate(args)
+    ]
+    for name, x in kwargs.items():
+        signature.append(_read(x, roles.get(name, STATIC), inputs, take))
+    return None if None in signature else tuple(signature)
+
+
+def _read(x: Any, role: int, inputs: list[Any], take: Callable[[Array], Any]) -> Any:
+    """What a program depends on of an argument; what `take` gives of numbers goes to `inputs`.
+
+    The aval of an operand, a static argument's key in a tuple, the kind of a list or tuple of
+    operands and this of each, or `None` if the call cannot be replayed: `take` gives nothing of an
+    array, or the argument is no constant.
+    """
+    kind = type(x)
+    if role != STATIC and kind is Array:
+        taken = take(x)
+        if taken is None:
+            return None
+        inputs.append(taken)
+        return x.aval
+    if role == OPERAND and kind in _SCALARS:
+        if kind is int and x not in _SMALL:
+            return None
+        aval = aval_of(x)
+        inputs.append(np.asarray(x, aval.dtype))
+        return aval
+    if role != STATIC and _holds_operands(x):
+        members = [_read(item, OPERAND, inputs, take) for item in x]
+        return None if None in members else (kind, *members)
+    if kind not in _CONSTANTS and not _is_constant(x):
+        return None
+    key = key_of(x)
+    return None if key is None else (key,)
+
+
+def _holds_operands(x: Any, depth: int = 0) -> bool:
+    """Whether it is a list or tuple with an array among its members, or theirs."""
+    if type(x) not in (list, tuple) or depth == _MOST_NESTED:
+        return False
+    return any([type(item) is Array or _holds_operands(item, depth + 1) for item in x])
+
+
+def _is_constant(x: Any) -> bool:
+    """Whether a static argument is and stays what its key tells; other objects may change."""
+    if type(x) is tuple:
+        return all([_is_constant(item) for item in x])
+    return type(x) in _CONSTANTS or isinstance(x, (type, np.dtype, np.generic))
+
+
+def avals_of_signature(signature: Sequence[Any]) -> list[ShapedArray]:
+    """Those of all operands, in their order."""
+    found = []
+    for what in signature:
+        if type(what) is not tuple:
+            found.append(what)
+        elif len(what) > 1:
+            found += avals_of_signature(what[1:])
+    return found
+
+
+def with_operands(x: Any, what: Any, operands: Iterator[Any]) -> Any:
+    """An argument, with the next of `operands` in place of those that it is or holds."""
+    if type(what) is not tuple:
+        return next(operands)
+    if len(what) == 1:
+        return x
+    return what[0]([with_operands(*pair, operands) for pair in zip(x, what[1:], strict=True)])

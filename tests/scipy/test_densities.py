@@ -1,0 +1,262 @@
+"""Densities made of Γ keep their digits where the parameters are small and where they are large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import morphax as jax
+from morphax.scipy import special, stats
+from morphax.scipy.special import _deviances, _scaled_factorials
+from morphax.scipy.special._deviances import deviance_p, distance_from_product_p, excess_p
+from morphax.scipy.special._scaled_factorials import log_scaled_factorial_p
+
+NUMBERS = 40
+ENGINES = ("xla", "native")
+_log_gamma: Callable[[Any], Any] = mpmath.loggamma
+
+
+def _log_gamma_density(x: Any, a: Any) -> Any:
+    return (a - 1) * mpmath.log(x) - x - _log_gamma(a)
+
+
+def _log_beta_density(x: Any, a: Any, b: Any) -> Any:
+    powers = (a - 1) * mpmath.log(x) + (b - 1) * mpmath.log(1 - x)
+    return powers + _log_gamma(a + b) - _log_gamma(a) - _log_gamma(b)
+
+
+def _log_poisson(k: Any, mu: Any) -> Any:
+    return k * mpmath.log(mu) - mu - _log_gamma(k + 1)
+
+
+def _log_binom(k: Any, n: Any, p: Any) -> Any:
+    ways = _log_gamma(n + 1) - _log_gamma(k + 1) - _log_gamma(n - k + 1)
+    return ways + k * mpmath.log(p) + (n - k) * mpmath.log(1 - p)
+
+
+def _log_nbinom(k: Any, n: Any, p: Any) -> Any:
+    ways = _log_gamma(n + k) - _log_gamma(k + 1) - _log_gamma(n)
+    return ways + n * mpmath.log(p) + k * mpmath.log(1 - p)
+
+
+def _log_t(x: Any, df: Any) -> Any:
+    constant = _log_gamma((df + 1) / 2) - _log_gamma(df / 2) - mpmath.log(df * mpmath.pi) / 2
+    return constant - (df + 1) / 2 * mpmath.log1p(x * x / df)
+
+
+def _operands(name: str) -> list[np.ndarray]:
+    rng = np.random.default_rng(7)
+    a, b = 10 ** rng.uniform(-3, 6, (2, NUMBERS))
+    n, p = np.floor(10 ** rng.uniform(0, 6, NUMBERS)) + 1, rng.uniform(0.01, 0.99, NUMBERS)
+    x, u = np.maximum(rng.gamma(a), 1e-15), np.clip(rng.beta(a, b), 1e-15, 1 - 1e-6)
+    return {
+        "gamma": [x, a],
+        "chi2": [x, a],
+        "beta": [u, a, b],
+        "poisson": [rng.poisson(a).astype(float), a],
+        "binom": [rng.binomial(n.astype(int), p).astype(float), n, p],
+        "nbinom": [rng.negative_binomial(n, p).astype(float), n, p],
+        "t": [rng.normal(size=NUMBERS), a],
+    }[name]
+
+
+TRUTHS: dict[str, Callable[..., Any]] = {
+    "gamma": _log_gamma_density,
+    "chi2": lambda x, df: _log_gamma_density(x / 2, df / 2) - mpmath.log(2),
+    "beta": _log_beta_density,
+    "poisson": _log_poisson,
+    "binom": _log_binom,
+    "nbinom": _log_nbinom,
+    "t": _log_t,
+}
+COUNTS = ("poisson", "binom", "nbinom")
+TOLERANCES = {np.float32: 4e-6, np.float64: 4e-13}
+
+
+def _truths(truth: Callable[..., Any], operands: Sequence[np.ndarray]) -> list[Any]:
+    with mpmath.workdps(60):
+        return [truth(*map(mpmath.mpf, map(float, x))) for x in zip(*operands, strict=True)]
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize("name", TRUTHS)
+def test_digits(name: str, dtype: Any) -> None:
+    operands = [x.astype(dtype) for x in _operands(name)]
+    logarithms = _truths(TRUTHS[name], operands)
+    kind = "pmf" if name in COUNTS else "pdf"
+    module = getattr(stats, name)
+    density, logarithm = getattr(module, kind), getattr(module, f"log{kind}")
+    expected = np.array([float(mpmath.exp(x)) for x in logarithms])
+    assert np.sum((expected > 1e-20) & (expected < 1e20)) > NUMBERS // 2
+    with jax.enable_x64(True):
+        for engine in ("eager", *ENGINES):
+            runs: list[Any] = [density, logarithm]
+            if engine != "eager":
+                options = {"jax_cpu_engine": engine}
+                runs = [jax.jit(run, compiler_options=options) for run in runs]
+            values, logs = [np.asarray(run(*operands), np.float64) for run in runs]
+            common = (expected > 1e-20) & (expected < 1e20)
+            np.testing.assert_allclose(values[common], expected[common], TOLERANCES[dtype])
+            scale = np.maximum(1, np.abs(np.array(logarithms, np.float64)))
+            distance = np.array([float(x - y) for x, y in zip(logs, logarithms, strict=True)])
+            assert np.max(np.abs(distance) / scale) < TOLERANCES[dtype] / 4
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        *(("gamma", 0), ("gamma", 1), ("beta", 0), ("beta", 1), ("beta", 2), ("poisson", 1)),
+        *(("binom", 2), ("nbinom", 2), ("t", 0)),
+    ],
+)
+def test_digits_of_derivatives(name: str, place: int, dtype: Any) -> None:
+    operands = [x.astype(dtype) for x in _operands(name)]
+    kind = "logpmf" if name in COUNTS else "logpdf"
+    function: Any = getattr(getattr(stats, name), kind)
+    with jax.enable_x64(True):
+        for order in (1, 2):
+
+            def truth(*x: Any, order: int = order) -> Any:
+                along = lambda y: TRUTHS[name](*x[:place], y, *x[place + 1 :])  # noqa: E731
+                return mpmath.diff(along, x[place], order, h=x[place] * mpmath.mpf(10) ** -20)
+
+            function = jax.grad(function, place)
+            expected = np.array(_truths(truth, operands), np.float64)
+            given = np.asarray(jax.jit(jax.vmap(function))(*operands), np.float64)
+            np.testing.assert_allclose(given, expected, 20 * TOLERANCES[dtype], 1e-30)
+
+
+@pytest.mark.parametrize("n", [5, 1000, 10**6, 10**7])
+def test_digits_of_multinomial(n: int) -> None:
+    rng = np.random.default_rng(n)
+    p = rng.dirichlet(np.ones(7)).astype(np.float32)
+    x = rng.multinomial(n, p / p.sum(dtype=np.float64))
+    with mpmath.workdps(60):
+        terms = [
+            k * mpmath.log(mpmath.mpf(float(q))) - _log_gamma(k + 1)
+            for k, q in zip(x, p, strict=True)
+        ]
+        expected = float(_log_gamma(mpmath.mpf(n) + 1) + sum(terms))
+    for run in (stats.multinomial.logpmf, jax.jit(stats.multinomial.logpmf)):
+        np.testing.assert_allclose(run(x, n, p), expected, 1e-6)
+    slopes = jax.grad(stats.multinomial.logpmf, 2)(x, n, p)
+    np.testing.assert_allclose(slopes, x / p, 1e-6)
+
+
+POINTS = np.array([0.0, 1e-40, 1e-20, 0.3, 1.0, 2.5, 1e4, 1e10, 1e25, 1e38, np.inf, np.nan])
+PLACES = np.array([0.0, 1e-30, 0.25, 0.5, 1.0, -0.5, 1.5, np.nan])
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize("powers", [0, 1])
+def test_deviances_are_those_of_the_twin(powers: int, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = np.concatenate([np.repeat(POINTS, POINTS.size), np.exp(rng.uniform(-9, 9, 4000))])
+    y = np.concatenate([np.tile(POINTS, POINTS.size), x[-4000:] * rng.uniform(0.1, 3, 4000)])
+    with jax.enable_x64(True), np.errstate(all="ignore"):
+        x, y = x.astype(dtype), y.astype(dtype)
+        distance = y - x
+        given = np.asarray(deviance_p.bind(x, y, distance, powers=powers))
+        wide = [v.astype(np.float64) for v in (x, y, distance)]
+        twin = np.asarray(deviance_p.evaluate(*wide, powers=powers)).astype(dtype)
+        # Of a logarithm alone the quotient is not to vanish.
+        is_known = (powers == 0) | ~(wide[0] < 1e-30 * wide[1])
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(given[is_known], twin[is_known], 16 * eps, 4 * eps)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+def test_scaled_factorials_are_those_of_the_twin(dtype: Any) -> None:
+    x = np.concatenate([POINTS, -POINTS, np.exp(np.random.default_rng(0).uniform(-9, 30, 4000))])
+    with jax.enable_x64(True), np.errstate(all="ignore"):
+        x = x.astype(dtype)
+        given = np.asarray(log_scaled_factorial_p.bind(x))
+        twin = log_scaled_factorial_p.evaluate(x.astype(np.float64)).astype(dtype)
+    np.testing.assert_allclose(given, twin, 8 * np.finfo(dtype).eps, 1e-37)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+def test_products_are_those_of_the_twin(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    with jax.enable_x64(True), np.errstate(all="ignore"):
+        a, b = np.exp(rng.uniform(-9, 9, (2, 999))).astype(dtype)
+        x = np.concatenate([(a / (a + b))[:-8], PLACES]).astype(dtype)
+        np.testing.assert_array_equal(excess_p.bind(a, b, x), excess_p.evaluate(a, b, x))
+        for part in ("full", "whole", "broken"):
+            given = distance_from_product_p.bind(a, b, x, part=part)
+            twin = distance_from_product_p.evaluate(a, b, x, part=part)
+            np.testing.assert_array_equal(given, twin)
+
+
+def test_divergences_next_to_their_zeros() -> None:
+    with jax.enable_x64(True):
+        p = np.exp(np.random.default_rng(0).uniform(-9, 9, 300))
+        q = p * (1 + np.random.default_rng(1).normal(size=300) * 1e-6)
+        pairs = [p, q]
+        divergence = _truths(lambda p, q: p * mpmath.log(p / q) - p + q, pairs)
+        entropy = _truths(lambda p, q: p * mpmath.log(p / q), pairs)
+        for run in (lambda f: f, jax.jit):
+            given = run(special.kl_div)(p, q), run(special.rel_entr)(p, q)
+            np.testing.assert_allclose(given[0], np.array(divergence, float), 1e-14)
+            np.testing.assert_allclose(given[1], np.array(entropy, float), 1e-14)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize(
+    ("name", "zero"), [("lgamma", 1.0), ("lgamma", 2.0), ("digamma", 1.4616321449683622)]
+)
+def test_log_gamma_next_to_zeros(name: str, zero: float, dtype: Any) -> None:
+    truth = {"lgamma": _log_gamma, "digamma": mpmath.digamma}[name]
+    distances = 10.0 ** np.linspace(-15, -0.01, 100)
+    with jax.enable_x64(True):
+        x = np.concatenate([zero - distances, zero + distances, zero + 50 * distances, [1e-9]])
+        x = x.astype(dtype)
+        expected = np.array(_truths(truth, [x]), float)
+        function = getattr(jax.lax, name)
+        # Next to the root of ψ eager float32 has half of the bits that are left there.
+        tolerance = (64 if (name, dtype) == ("digamma", np.float32) else 8) * np.finfo(dtype).eps
+        runs = [jax.jit(function, compiler_options={"jax_cpu_engine": e}) for e in ENGINES]
+        for run in (function, *runs):
+            np.testing.assert_allclose(np.asarray(run(x), float), expected, tolerance)
+
+
+def test_log_odds_next_to_their_zero() -> None:
+    with jax.enable_x64(True):
+        x = 0.5 + np.random.default_rng(0).normal(size=200) * 10.0 ** np.linspace(-15, -1, 200)
+        for dtype in TOLERANCES:
+            numbers = x.astype(dtype)
+            expected = np.array(_truths(lambda x: mpmath.log(x / (1 - x)), [numbers]), float)
+            for run in (special.logit, jax.jit(special.logit)):
+                given = np.asarray(run(numbers), np.float64)
+                np.testing.assert_allclose(given, expected, 4 * np.finfo(dtype).eps)
+
+
+def test_slopes_of_scaled_factorials() -> None:
+    x = np.concatenate([10 ** np.random.default_rng(0).uniform(-3, 8, 100), [9.999, 10.0, 1.0]])
+    with jax.enable_x64(True):
+        for primitive, truth in (
+            (
+                _scaled_factorials.slope_of_factorial_p,
+                lambda x: mpmath.psi(0, x + 1) - mpmath.log(x),
+            ),
+            (_scaled_factorials.curvature_of_factorial_p, lambda x: mpmath.psi(1, x + 1) - 1 / x),
+        ):
+            expected = np.array(_truths(truth, [x]), float)
+            for run in (primitive.bind, jax.jit(primitive.bind)):
+                np.testing.assert_allclose(run(x), expected, 1e-13)
+
+
+def test_operands_of_other_shapes() -> None:
+    a, b = np.float32(3), np.arange(1, 4, dtype=np.float32)
+    x = np.full((2, 1), 0.3, np.float32)
+    for function in (_deviances.binomial_deviance, _deviances.beta_deviance):
+        whole = function(*np.broadcast_arrays(a, b, x))
+        np.testing.assert_array_equal(function(a, b, x), whole)
+        for place in range(3):
+            slope = jax.jacfwd(function, place)(a, b, x)
+            assert slope.shape == (2, 3, *np.shape((a, b, x)[place]))

@@ -24,8 +24,6 @@ import math
 from collections.abc import Callable
 from typing import Any, final
 
-import numpy as np
-
 from ... import dtypes, lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
@@ -272,7 +270,7 @@ one_minus_ratio.defjvps(
 def _aligned(*operands: Any) -> list[Any]:
     """Operands of one shape; scalars stay, so that what follows from them is computed once."""
     shapes = [x.shape for x in map(aval_of, operands)]
-    shape = np.broadcast_shapes(*shapes)
+    shape = lax.broadcast_shapes(*shapes)
     return [
         jnp.broadcast_to(x, shape) if own and own != shape else x
         for x, own in zip(operands, shapes, strict=True)

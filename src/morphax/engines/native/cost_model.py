@@ -17,7 +17,7 @@ from ..engine import Verdict
 from ..loops import LoopProgram
 from ..loops.program import Product, While, walk
 from .costs import work_of
-from .limits import most_statements
+from .limits import MOST_STATEMENTS
 from .loop_plans import plans_kept
 from .work import Work
 
@@ -98,7 +98,7 @@ def judged(program: LoopProgram) -> Verdict:
     """Whether machine code is expected to be faster than XLA's, and why."""
     plans = plans_kept(program)
     work = work_of(program, plans=plans)
-    if work.statements > most_statements(len(program.outputs)):
+    if work.statements > MOST_STATEMENTS:
         return Verdict(False, f"the program has {work.statements} statements, which is much")
     products = [math.prod(x.sizes) for x in walk(program.body) if type(x) is Product]
     if max(products, default=0) > _LARGEST_PRODUCT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
@@ -29,16 +30,17 @@ class Carry:
     def __init__(self, b: Builder, initial: Sequence[Value], others: Sequence[Value]) -> None:
         self.b = b
         self.shapes = [value.shape for value in initial]
-        self.places = [
-            self._place(i, value, [*initial[:i], *initial[i + 1 :], *others])
-            for i, value in enumerate(initial)
-        ]
+        # Whose memory holds which of them; what is pending now may be stored meanwhile.
+        everything = [*initial, *others]
+        self._holders = Counter([x.place.buffer for x in everything if x.place is not None])
+        self._pending = [(i, x) for i, x in enumerate(everything) if x.is_pending]
+        self.places = [self._place(i, value) for i, value in enumerate(initial)]
 
-    def _place(self, number: int, value: Value, others: Sequence[Value]) -> Place:
+    def _place(self, number: int, value: Value) -> Place:
         b = self.b
         if value.size > _LOCAL:
             place = value.place
-            if place is None or not any([place.buffer in x.sources for x in others]):
+            if place is None or not self._is_read_by_others(place.buffer, number):
                 return b.changeable(value, number)
             chosen = b.places[number] if number < len(b.places) else None
             place = chosen or Place.whole(b.writer.buffer("carry", value.shape, value.dtype))
@@ -46,6 +48,12 @@ class Carry:
             place = Place.whole(b.writer.buffer("carry", value.shape, value.dtype))
         b.fusion.fill(place, value, settles=False)
         return place
+
+    def _is_read_by_others(self, buffer: Buffer, number: int) -> bool:
+        """Whether others than this value are made of what a buffer holds."""
+        if self._holders[buffer] > 1:
+            return True
+        return any([buffer in x.sources for i, x in self._pending if i != number])
 
     @property
     def buffers(self) -> list[Buffer]:

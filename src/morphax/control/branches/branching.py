@@ -37,7 +37,7 @@ from ...transforms.flattening import (
 from ...util.memo import memoize
 from ...util.messages import described, message
 from ..closing import common_captures, with_result_avals
-from ..remembered import remembered
+from ..remembered import Recall
 from .cond_primitive import cond_p
 
 
@@ -188,22 +188,22 @@ def chosen_branch(
     # Members that choose differently have different results.
     avals, decided = avals_of(leaves), vma_of(index)
 
-    def trace() -> tuple[tuple[tuple[Jaxpr, ...], Any], list[Any]]:
+    recall = Recall(functions, (where, avals, decided), (in_tree,))
+    if recall.found is None:
         # A function that is given twice is called once.
         unique = {id(f): FlatFunction(f, in_tree, where) for f in functions}
-        programs_of = {
-            key: stage_with_operands(flat, avals, debug_info(where, flat.function, in_tree))
-            for key, flat in unique.items()
-        }
+        programs_of = {}
+        for key, flat in unique.items():
+            info = debug_info(where, flat.function, in_tree)
+            programs_of[key] = stage_with_operands(flat, avals, info)
         flats = [unique[id(f)] for f in functions]
         staged = [programs_of[id(f)] for f in functions]
         programs = [jaxpr for jaxpr, _ in staged]
         _check_results(where, flats, programs)
         joined, extended = common_captures(programs, [captured for _, captured in staged])
-        return (tuple(with_result_avals(extended, decided)), flats[0].out_tree), joined
-
-    signature = (where, avals, decided)
-    (branches, out_tree), captured = remembered(functions, signature, trace, (in_tree,))
+        traced = tuple(with_result_avals(extended, decided)), flats[0].out_tree
+        recall.found = recall.keep(traced, joined)
+    (branches, out_tree), captured = recall.found
     given = [*captured, *leaves]
     is_choice = always or any([f is not functions[0] for f in functions])
     if not is_choice and current_trace() is not root_trace():

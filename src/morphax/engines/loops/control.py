@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, final
 
 from .builder import Builder
@@ -209,24 +210,21 @@ def chosen(
     places = [b.new(aval, number, "chosen") for number, aval in enumerate(avals)]
     number = b.fusion.scalar(index)
 
-    def write(branch: Callable[..., Sequence[Value]]) -> Callable[[], None]:
-        def block() -> None:
-            for place, value in zip(places, branch(places=places), strict=True):
-                b.fusion.fill(place, value, settles=False)
+    def write(branch: Callable[..., Sequence[Value]]) -> None:
+        for place, value in zip(places, branch(places=places), strict=True):
+            b.fusion.fill(place, value, settles=False)
 
-        return lambda: b.within((), block)
+    def among(first: int, last: int) -> Callable[[], None]:
+        """The choice among the branches between these numbers, by halves: blocks are not deep."""
+        if first == last:
+            return partial(b.within, (), partial(write, branches[first]))
+        return partial(choose, first, last)
 
     def choose(first: int, last: int) -> None:
-        """Choose among the branches between these numbers, by halves: blocks are not deep."""
-        if first == last:
-            write(branches[first])()
-            return
         middle = (first + last) // 2
         is_below = b.writer.op("le", number, b.writer.number(middle, number.dtype))
-        b.writer.branch(is_below, lambda: choose(first, middle), lambda: choose(middle + 1, last))
+        b.writer.branch(is_below, among(first, middle), among(middle + 1, last))
 
-    if type(number) is Const:
-        choose(int(number.value), int(number.value))
-    else:
-        choose(0, len(branches) - 1)
+    known = int(number.value) if type(number) is Const else None
+    among(known or 0, len(branches) - 1 if known is None else known)()
     return [b.placed(aval.shape, place) for aval, place in zip(avals, places, strict=True)]

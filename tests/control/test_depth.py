@@ -10,9 +10,11 @@ from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import pytest
 
 import morphax as jax
+import morphax.numpy as jnp
 from morphax import lax
 
 Function = Callable[[Any], Any]
@@ -23,6 +25,8 @@ WITHIN: dict[str, Callable[[Function], Function]] = {
     "cond": lambda f: lambda x: lax.cond(x > 0, lambda y: f(y) + 1.0, lambda y: y, x),
     "while": lambda f: lambda x: lax.while_loop(lambda c: c < 0, lambda c: f(c) + 1.0, x),
 }
+
+DEEP = np.ones((1,) * 64, np.float32)
 
 CASES = [
     ("jit", None, 100),
@@ -56,3 +60,13 @@ def test_depth(kind: str, transformation: Any, depth: int) -> None:
     does_nothing = kind == "while"
     value = 0.5 if does_nothing else 1.0 + depth
     assert found == [value if transformation is None else 2.0]
+
+
+def test_loops_within_loops_stack_no_more_dimensions_than_arrays_have() -> None:
+    def stacked(length: int) -> Any:
+        return lax.scan(lambda c, _: (c, DEEP), 0.0, None, length=length)[1]
+
+    with pytest.raises(ValueError, match="at most 64, as many as NumPy's arrays have"):
+        stacked(1)
+    # Within a program there is no bound.
+    assert jax.jit(lambda: jnp.sum(stacked(2)))() == 2

@@ -86,22 +86,24 @@ class Recall:
         signature: Hashable,
         arguments: Iterable[Any] = (),
     ) -> None:
-        self._functions, self._arguments = functions, tuple(arguments)
-        self._key: Hashable = None
         self.found: tuple[Any, list[Tracer]] | None = None
         """The program, and the tracers that it takes as operands."""
+        self._key: Hashable = None
         config = current_config()
         if not config.structural_identity:
             return
-        identity = identify(functions, self._arguments)
+        arguments = tuple(arguments)
+        identity = identify(functions, arguments)
         surroundings = _surroundings(config)
         if isinstance(identity, Unidentified) or surroundings is None:
             return
-        self._identity = identity
-        self._key = identity.key, signature, surroundings
-        known = _programs.get(self._key)
+        key = identity.key, signature, surroundings
+        known = _programs.get(key)
         if known is not None and all([identity.objects[i] is x for i, x in known.kept]):
             self.found = known.program, [identity.tracers[i] for i in known.places]
+            return
+        self._key, self._identity = key, identity
+        self._functions, self._arguments = functions, arguments
         self._reads = times_concretised()
 
     def keep(self, program: T, captured: list[Tracer]) -> tuple[T, list[Tracer]]:

@@ -25,14 +25,20 @@ def too_deep(jaxpr: Jaxpr) -> frozenset[Any]:
     depths: dict[Any, int] = {}
     cuts: set[Any] = set()
     for eqn in jaxpr.eqns:
-        own = _depth(eqn)
-        if not own:
+        primitive, own = eqn.primitive, 1
+        if primitive.is_call or primitive.plain_program is not None:
+            own = _depth_of_call(eqn)
+        elif primitive.reads is None:
             continue
-        depth = own + max([depths.get(a, 0) for a in eqn.invars if type(a) is not Literal] + [0])
-        if depth > DEEPEST:
-            cuts.update(eqn.outvars)
-        else:
-            depths.update(dict.fromkeys(eqn.outvars, depth))
+        depth = own
+        for atom in eqn.invars:
+            if type(atom) is not Literal and atom in depths and depths[atom] + own > depth:
+                depth = depths[atom] + own
+        for var in eqn.outvars:
+            if depth > DEEPEST:
+                cuts.add(var)
+            elif own:
+                depths[var] = depth
     return frozenset(cuts)
 
 
@@ -44,12 +50,10 @@ def called_by(eqn: Equation) -> Jaxpr | None:
     return program if type(program) is Jaxpr else None
 
 
-def _depth(eqn: Equation) -> int:
+def _depth_of_call(eqn: Equation) -> int:
     """So many operations depend on each other at most, 0 where the result is in memory."""
     called = called_by(eqn)
-    if called is not None:
-        return min(_length(called), DEEPEST)
-    return 0 if eqn.primitive.reads is None else 1
+    return 0 if called is None else min(_length(called), DEEPEST)
 
 
 @memoize
@@ -59,5 +63,6 @@ def _length(jaxpr: Jaxpr) -> int:
     while programs and count <= DEEPEST:
         eqns = programs.pop().eqns
         count += len(eqns)
-        programs += filter(None, map(called_by, eqns))
+        calls = [x for x in eqns if x.primitive.is_call or x.primitive.plain_program is not None]
+        programs += filter(None, map(called_by, calls))
     return count

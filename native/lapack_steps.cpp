@@ -16,7 +16,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "nan_spread.h"
+#include "lapack_nan_steps.h"
+#include "lapack_step_parts.h"
 #include "row_orders.h"
 
 namespace morphax::lapack {
@@ -25,21 +26,6 @@ namespace {
 
 constexpr std::size_t kMostArguments = 20;
 constexpr std::size_t kTile = 16;
-
-// Memory, and how many bytes of it come before.
-struct Where {
-  std::size_t memory = 0, before = 0;
-
-  explicit Where(nb::handle pair)
-      : memory(nb::cast<std::size_t>(pair[0])), before(nb::cast<std::size_t>(pair[1])) {}
-
-  template <typename T>
-  T* in(const Places& at) const {
-    return reinterpret_cast<T*>(at[memory] + before);
-  }
-};
-
-std::size_t number(nb::handle given) { return nb::cast<std::size_t>(given); }
 
 using Pointers = std::array<char*, kMostArguments>;
 
@@ -221,103 +207,6 @@ class LessOne final : public Step {
   std::size_t count_;
 };
 
-// Whether all numbers are finite; if not, they become zeros, and the flag 1.
-template <typename T>
-class ZeroUnlessFinite final : public Step {
- public:
-  explicit ZeroUnlessFinite(const nb::tuple& d) : at_(d[1]), count_(number(d[2])), flag_(d[3]) {}
-
-  void run(const Places& at) const override {
-    T* numbers = at_.in<T>(at);
-    bool other = false;
-    for (std::size_t i = 0; i < count_; ++i) {
-      other |= !(std::abs(numbers[i]) <= std::numeric_limits<T>::max());
-    }
-    *flag_.in<std::int32_t>(at) = other;
-    if (other) std::fill(numbers, numbers + count_, T(0));
-  }
-
- private:
-  Where at_;
-  std::size_t count_;
-  Where flag_;
-};
-
-// NaN where a flag says that the numbers are of no use.
-template <typename T>
-class NanIf final : public Step {
- public:
-  explicit NanIf(const nb::tuple& d) : at_(d[1]), count_(number(d[2])), flag_(d[3]) {}
-
-  void run(const Places& at) const override {
-    if (*flag_.in<std::int32_t>(at) == 0) return;
-    T* numbers = at_.in<T>(at);
-    std::fill(numbers, numbers + count_, std::numeric_limits<T>::quiet_NaN());
-  }
-
- private:
-  Where at_;
-  std::size_t count_;
-  Where flag_;
-};
-
-// NaN for all that a pivot which is NaN has a part in.
-template <typename T>
-class NanAfterPivot final : public Step {
- public:
-  explicit NanAfterPivot(const nb::tuple& d)
-      : at_(d[1]), rows_(number(d[2])), columns_(number(d[3])), parts_(number(d[4])) {}
-
-  void run(const Places& at) const override {
-    nan_spread::after_pivot(at_.in<T>(at), rows_, columns_, parts_);
-  }
-
- private:
-  Where at_;
-  std::size_t rows_, columns_, parts_;
-};
-
-// NaN for all that a reflection whose scalar is NaN has a part in.
-template <typename T>
-class NanAfterReflection final : public Step {
- public:
-  explicit NanAfterReflection(const nb::tuple& d)
-      : at_(d[1]),
-        rows_(number(d[2])),
-        columns_(number(d[3])),
-        parts_(number(d[4])),
-        scalars_(d[5]),
-        count_(number(d[6])) {}
-
-  void run(const Places& at) const override {
-    nan_spread::after_reflection(at_.in<T>(at), rows_, columns_, parts_, scalars_.in<T>(at),
-                                 count_);
-  }
-
- private:
-  Where at_;
-  std::size_t rows_, columns_, parts_;
-  Where scalars_;
-  std::size_t count_;
-};
-
-// A failure where the diagonal of a square matrix has NaN in it.
-template <typename T>
-class FailIfNan final : public Step {
- public:
-  explicit FailIfNan(const nb::tuple& d)
-      : at_(d[1]), size_(number(d[2])), parts_(number(d[3])), info_(d[4]) {}
-
-  void run(const Places& at) const override {
-    if (nan_spread::has_failed(at_.in<T>(at), size_, parts_)) *info_.in<std::int32_t>(at) = 1;
-  }
-
- private:
-  Where at_;
-  std::size_t size_, parts_;
-  Where info_;
-};
-
 // Division by the largest of the numbers where it is extreme; the divisor, else 1.
 template <typename T>
 class InUnits final : public Step {
@@ -420,15 +309,6 @@ class Vectors final : public Step {
   std::size_t size_;
 };
 
-// A step of numbers of 4 or 8 bytes; how many, the description says last.
-template <template <typename> class OfReals>
-std::unique_ptr<Step> of_reals(const nb::tuple& described) {
-  if (number(described[described.size() - 1]) == 4) {
-    return std::make_unique<OfReals<float>>(described);
-  }
-  return std::make_unique<OfReals<double>>(described);
-}
-
 std::unique_ptr<Step> transpose(const nb::tuple& described) {
   switch (number(described[described.size() - 1])) {
     case 4:
@@ -451,16 +331,12 @@ std::unique_ptr<Step> step_of(const nb::tuple& described) {
   if (name == "rows placed") return std::make_unique<Rows>(described, true);
   if (name == "order") return std::make_unique<Order>(described);
   if (name == "less one") return std::make_unique<LessOne>(described);
-  if (name == "zero unless finite") return of_reals<ZeroUnlessFinite>(described);
-  if (name == "nan if") return of_reals<NanIf>(described);
-  if (name == "nan after pivot") return of_reals<NanAfterPivot>(described);
-  if (name == "nan after reflection") return of_reals<NanAfterReflection>(described);
-  if (name == "fail if nan") return of_reals<FailIfNan>(described);
   if (name == "in units") return of_reals<InUnits>(described);
   if (name == "times") return of_reals<Times>(described);
   if (name == "conjugate") return of_reals<Conjugate>(described);
   if (name == "complex") return of_reals<Complex>(described);
   if (name == "vectors") return of_reals<Vectors>(described);
+  if (auto step = nan_step_of(name, described)) return step;
   throw nb::value_error("lapack: a step that does not exist");
 }
 

@@ -11,6 +11,7 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax.engines.xla.fusion_cuts import Analysis
+from morphax.engines.xla.fusion_depth import DEEPEST
 
 Step = Callable[[Any], Any]
 
@@ -150,3 +151,44 @@ def test_erf_inv_in_short_rows_reads_its_operand_from_memory(shape: Any, is_cut:
     with jax.disable_jit():
         expected = jax.random.normal(key, shape)
     np.testing.assert_allclose(draw(key), expected, rtol=2e-6)
+
+
+def _sines(count: int) -> Callable[[Any], Any]:
+    def program(x: Any) -> Any:
+        for _ in range(count):
+            x = jnp.sin(x) * 1.1
+        return x
+
+    return program
+
+
+@pytest.mark.parametrize("x", [1.0, np.arange(3.0)])
+def test_chains_are_cut_that_the_compiler_would_recurse_through(x: Any) -> None:
+    assert _cuts(_sines(DEEPEST // 2), x) == 0
+    assert _cuts(_sines(DEEPEST // 2 + 1), x) > 0
+    # A value is read by the next step and the one after: both sides of a cut are cut.
+    assert _cuts(lambda x: _two_steps(x, DEEPEST + 2), x) > 0
+    many = _sines(DEEPEST)
+    with jax.cpu_engine("xla"):
+        found = jax.jit(many)(x)
+    np.testing.assert_allclose(found, _sines_of_numpy(x, DEEPEST), rtol=1e-4)
+
+
+def test_calls_count_as_what_they_hold() -> None:
+    step = jax.jit(_sines(DEEPEST // 4))
+    assert _cuts(_repeated(step, 2), 1.0) == 0
+    assert _cuts(_repeated(step, 3), 1.0) > 0
+
+
+def _two_steps(x: Any, count: int) -> Any:
+    before = x
+    for _ in range(count // 2):
+        x, before = jnp.sin(x) + before, x
+    return x
+
+
+def _sines_of_numpy(x: Any, count: int) -> Any:
+    x = np.asarray(x, np.float32)
+    for _ in range(count):
+        x = np.sin(x) * np.float32(1.1)
+    return x

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import get_cache_token
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
 
@@ -64,42 +64,76 @@ class _Entry(NamedTuple):
 _programs: BoundedTable[_Entry] = BoundedTable(_MAX_PROGRAMS, _MAX_BYTES)
 
 
+@final
+class Recall:
+    """A look for what functions were traced to, and the place for what they are traced to now.
+
+    Whoever traces does so between the two, with no frame of ours in between: of functions within
+    functions Python allows as many as there are frames to a level.
+
+    Args:
+        functions: what is traced.
+        signature: what is known of their arguments, and who traces; equal only if it is the same.
+        arguments: what else tracing hands to the functions, or users wrote: structures, static
+            values.
+    """
+
+    __slots__ = ("_arguments", "_functions", "_identity", "_key", "_reads", "found")
+
+    def __init__(
+        self,
+        functions: Sequence[Callable[..., Any]],
+        signature: Hashable,
+        arguments: Iterable[Any] = (),
+    ) -> None:
+        self.found: tuple[Any, list[Tracer]] | None = None
+        """The program, and the tracers that it takes as operands."""
+        self._key: Hashable = None
+        config = current_config()
+        if not config.structural_identity:
+            return
+        arguments = tuple(arguments)
+        identity = identify(functions, arguments)
+        surroundings = _surroundings(config)
+        if isinstance(identity, Unidentified) or surroundings is None:
+            return
+        key = identity.key, signature, surroundings
+        known = _programs.get(key)
+        if known is not None and all([identity.objects[i] is x for i, x in known.kept]):
+            self.found = known.program, [identity.tracers[i] for i in known.places]
+            return
+        self._key, self._identity = key, identity
+        self._functions, self._arguments = functions, arguments
+        self._reads = times_concretised()
+
+    def keep(self, program: T, captured: list[Tracer]) -> tuple[T, list[Tracer]]:
+        """The program, which is remembered if what the functions read identifies it."""
+        if self._key is None or self._reads != times_concretised():
+            return program, captured
+        identity = self._identity
+        if _unchanged(identity, identify(self._functions, self._arguments)):
+            entry = _entry(program, captured, identity)
+            if entry is not None:
+                _programs.add(self._key, entry, _bytes_kept(identity, program))
+        return program, captured
+
+
 def remembered(
     functions: Sequence[Callable[..., Any]],
     signature: Hashable,
     trace: Callable[[], tuple[T, list[Tracer]]],
     arguments: Iterable[Any] = (),
 ) -> tuple[T, list[Tracer]]:
-    """What `trace` gives, or gave for functions that are the same.
+    """What `trace` gives, or gave for functions that are the same; see `Recall`.
 
     Args:
         functions: what is traced.
-        signature: what is known of their arguments, and who traces; equal only if it is the same.
+        signature: of their arguments.
         trace: () → the program, and the tracers that it takes as operands.
-        arguments: what else tracing hands to the functions, or users wrote: structures, static
-            values.
+        arguments: what else tracing hands to the functions.
     """
-    config = current_config()
-    if not config.structural_identity:
-        return trace()
-    arguments = tuple(arguments)
-    identity = identify(functions, arguments)
-    if isinstance(identity, Unidentified):
-        return trace()
-    surroundings = _surroundings(config)
-    if surroundings is None:
-        return trace()
-    key = (identity.key, signature, surroundings)
-    known = _programs.get(key)
-    if known is not None and all([identity.objects[i] is x for i, x in known.kept]):
-        return known.program, [identity.tracers[i] for i in known.places]
-    reads = times_concretised()
-    program, captured = trace()
-    if reads == times_concretised() and _unchanged(identity, identify(functions, arguments)):
-        entry = _entry(program, captured, identity)
-        if entry is not None:
-            _programs.add(key, entry, _bytes_kept(identity, program))
-    return program, captured
+    recall = Recall(functions, signature, arguments)
+    return recall.found or recall.keep(*trace())
 
 
 def _surroundings(config: Config) -> Hashable | None:

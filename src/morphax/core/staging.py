@@ -354,7 +354,11 @@ def stage_with_operands(
     Other constants become part of the jaxpr.  This is what operations with a body (``jit``,
     ``scan``, …) need: the body itself must not refer to tracers of outer traces.
     """
-    jaxpr, consts = stage(function, avals, debug_info)
+    # As `stage` does, whose frame would be one more where functions are nested.
+    trace = StagingTrace(debug_info)
+    with new_trace(trace):
+        outs = function(*[trace.new_argument(aval) for aval in avals])
+        jaxpr, consts = trace.finish(outs)
     consts = [_owned(c) if type(c) is np.ndarray else c for c in consts]
     return captures_as_operands(close_open(jaxpr, consts))
 

@@ -141,6 +141,26 @@ def test_a_function_that_is_given_twice_is_called_once() -> None:
     np.testing.assert_array_equal(slopes, [2.0, 1.0, 2.0, 2.0])
 
 
+def test_branches_that_are_one_function_are_no_choice() -> None:
+    def step(x: Any) -> Any:
+        return 2.0 * x + 1.0
+
+    def choose(x: Any, function: Any = step) -> Any:
+        return lax.cond(x > 0.5, function, function, x)
+
+    def nested(x: Any, depth: int) -> Any:
+        return choose(x, lambda x: nested(x, depth - 1)) if depth else step(x)
+
+    assert len(jax.make_jaxpr(nested, static_argnums=1)(1.0, 40).eqns) < 5 * 40
+    compiled = jax.jit(nested, static_argnums=1)
+    assert compiled(1.0, 40) == 3.0
+    np.testing.assert_array_equal(jax.vmap(jax.grad(choose))(np.arange(2.0)), [2.0, 2.0])
+    # The number is still checked, and results are arrays.
+    assert isinstance(jax.jit(lambda p: lax.switch(p, [step] * 3, 1))(1), jax.Array)
+    with pytest.raises(TypeError, match="a boolean scalar"):
+        jax.jit(lambda x: lax.cond(x, step, step, 1.0))(np.ones(2))
+
+
 def test_what_all_branches_pass_on_is_no_result() -> None:
     program = jax.make_jaxpr(
         lambda p, x, y: lax.cond(p, lambda x, y: (x, 2 * y), lambda x, y: (x, y), x, y)

@@ -78,6 +78,12 @@ def growing_list() -> None:
         jax.jit(lambda x: x + sum(xs))(1.0)
 
 
+def long_structures() -> None:
+    f = jax.jit(lambda x: sum(x))
+    for n in (500, 501, 502):
+        f([1.0] * n)
+
+
 def unseen_state() -> None:
     for i in range(4):
         numbers = iter([i])
@@ -114,6 +120,7 @@ LINES: dict[str, tuple[Callable[[], None], str]] = {
     "static values": (static_values, "static argument n was 1, now 2 (each value is a program"),
     "one hash": (static_objects_of_one_hash, "static argument n was a Equal, now another one"),
     "structures": (structures, "the structure of the arguments was "),
+    "long structures": (long_structures, "*],), {})), now …"),
     "options": (options, "jax_default_matmul_precision was bfloat16, now highest"),
     "list": (
         growing_list,

@@ -9,7 +9,18 @@ import numpy as np
 
 from ... import dtypes, tree
 from ...config import current as current_config
-from ...core import DType, Jaxpr, Operand, aval_of, frames_hidden, is_concrete, stage_with_operands
+from ...core import (
+    DType,
+    Jaxpr,
+    Operand,
+    apply_jaxpr,
+    aval_of,
+    current_trace,
+    frames_hidden,
+    is_concrete,
+    root_trace,
+    stage_with_operands,
+)
 from ...core.varying import vma_of
 from ...lax.elementwise.clamping import clamp
 from ...lax.elementwise.convert import convert_element_type
@@ -26,7 +37,7 @@ from ...transforms.flattening import (
 from ...util.memo import memoize
 from ...util.messages import described, message
 from ..closing import common_captures, with_result_avals
-from ..remembered import remembered
+from ..remembered import Recall
 from .cond_primitive import cond_p
 
 
@@ -156,31 +167,49 @@ def _all_operands(where: str, operands: tuple[Any, ...], operand: Any) -> tuple[
 
 
 def chosen_branch(
-    where: str, index: Operand, functions: Sequence[Callable[..., Any]], operands: tuple[Any, ...]
+    where: str,
+    index: Operand,
+    functions: Sequence[Callable[..., Any]],
+    operands: tuple[Any, ...],
+    *,
+    always: bool = False,
 ) -> Any:
-    """Apply the function of number `index`, an int32 in range, to the operands."""
+    """Apply the function of number `index`, an int32 in range, to the operands.
+
+    Args:
+        where: who asks, for errors.
+        index: the number.
+        functions: of the operands, with results of the same types.
+        operands: arrays or trees.
+        always: whether the index is asked even if all functions are one.
+    """
     leaves, in_tree = tree.flatten((operands, {}))
     check_values(where, lambda: argument_names(functions[0], in_tree), leaves)
     # Members that choose differently have different results.
     avals, decided = avals_of(leaves), vma_of(index)
 
-    def trace() -> tuple[tuple[tuple[Jaxpr, ...], Any], list[Any]]:
+    recall = Recall(functions, (where, avals, decided), (in_tree,))
+    if recall.found is None:
         # A function that is given twice is called once.
         unique = {id(f): FlatFunction(f, in_tree, where) for f in functions}
-        programs_of = {
-            key: stage_with_operands(flat, avals, debug_info(where, flat.function, in_tree))
-            for key, flat in unique.items()
-        }
+        programs_of = {}
+        for key, flat in unique.items():
+            info = debug_info(where, flat.function, in_tree)
+            programs_of[key] = stage_with_operands(flat, avals, info)
         flats = [unique[id(f)] for f in functions]
         staged = [programs_of[id(f)] for f in functions]
         programs = [jaxpr for jaxpr, _ in staged]
         _check_results(where, flats, programs)
         joined, extended = common_captures(programs, [captured for _, captured in staged])
-        return (tuple(with_result_avals(extended, decided)), flats[0].out_tree), joined
-
-    signature = (where, avals, decided)
-    (branches, out_tree), captured = remembered(functions, signature, trace, (in_tree,))
+        traced = tuple(with_result_avals(extended, decided)), flats[0].out_tree
+        recall.found = recall.keep(traced, joined)
+    (branches, out_tree), captured = recall.found
     given = [*captured, *leaves]
+    is_choice = always or any([f is not functions[0] for f in functions])
+    if not is_choice and current_trace() is not root_trace():
+        # Written once: with each level of such branches programs would be twice as long.
+        outs = apply_jaxpr(branches[0], *given)
+        return out_tree.unflatten(list(map(as_output, outs)))
     passed, chosen = _passed_on(branches)
     outs = iter(cond_p.bind(index, *given, branches=chosen))
     return out_tree.unflatten([next(outs) if i is None else as_output(given[i]) for i in passed])

@@ -98,4 +98,4 @@ def platform_dependent(
         _chosen(platforms, default_platform())
     check_functions("lax.platform_dependent", branches)
     index = platform_index_p.bind(platforms=platforms)
-    return chosen_branch("lax.platform_dependent", index, branches, args)
+    return chosen_branch("lax.platform_dependent", index, branches, args, always=True)

@@ -19,11 +19,11 @@ from ... import tree
 from ...array import Array
 from ...config import Config, state
 from ...config import current as current_config
-from ...core import AbstractRef, aval_of, axis_env, hide_frames
+from ...core import AbstractRef, aval_of, axis_env, hide_frames, stage_with_operands
 from ...core.trace import _current as this_thread
 from ...engines.build_events import TRACING, reported
 from ...engines.reference.eager import EvalTrace, as_array
-from ...engines.reference.key_reuse import stage_checked
+from ...engines.reference.key_reuse import check_program
 from ...transforms.derivatives import shape_aval
 from ...transforms.flattening import (
     FlatFunction,
@@ -36,7 +36,7 @@ from ...transforms.flattening import (
 from ...util.messages import described, message
 from ...util.parameter_keys import key_of
 from ..chosen_arguments import Choice, StaticArguments, split_static
-from ..remembered import remembered
+from ..remembered import Recall
 from .compiled import Compiled
 from .element_orders import element_orders
 from .jit_options import (
@@ -130,7 +130,10 @@ class PjitFunction:
         traced = self._programs.get(key) or self._cache.revived(key)
         if traced is None:
             in_tree = tree.treedef_tuple((args_tree, kwargs_tree))
-            traced = self._traced(avals, in_tree, static)
+            traced, keep = self._recalled(avals, in_tree, static)
+            if traced is None:
+                traced = self._trace(avals, in_tree, static)
+                keep(traced)
             if traced.is_reusable:
                 traced = self._cache.add(key, traced)
         if self._calls is not None and key in self._programs:
@@ -157,20 +160,25 @@ class PjitFunction:
             )
             raise
 
-    def _traced(
+    def _recalled(
         self, avals: tuple[Any, ...], in_tree: tree.PyTreeDef, static: StaticArguments | None
-    ) -> Traced:
-        """The program for a signature that is new to this object, if not to its function."""
+    ) -> tuple[Traced | None, Callable[[Traced], None]]:
+        """The program for a signature that is new to this object, if not to its function.
+
+        And what takes the program that is traced otherwise.
+        """
         if not _may_be_rebuilt(self._fun):
-            return self._trace(avals, in_tree, static)
-
-        def trace() -> tuple[Traced, list[Any]]:
-            traced = self._trace(avals, in_tree, static)
-            return traced.capturing([]), list(traced.captured)
-
+            return None, lambda traced: None
         given = (in_tree, static, self._options.compiler_options)
-        traced, captured = remembered((self._fun,), ("jit", self._options, avals), trace, given)
-        return traced.capturing(captured)
+        recall = Recall((self._fun,), ("jit", self._options, avals), given)
+
+        def keep(traced: Traced) -> None:
+            recall.keep(traced.capturing([]), list(traced.captured))
+
+        if recall.found is None:
+            return None, keep
+        traced, captured = recall.found
+        return traced.capturing(captured), keep
 
     def _trace(
         self, avals: tuple[Any, ...], in_tree: tree.PyTreeDef, static: StaticArguments | None
@@ -183,7 +191,8 @@ class PjitFunction:
         where = f"jit of {function_label(fun)}"
         sharded = options.shardings and ShardedFunction(flat, options.shardings, where)
         with reported(TRACING, function_name(fun)):
-            jaxpr, captured = stage_checked(sharded or flat, avals, info)
+            jaxpr, captured = stage_with_operands(sharded or flat, avals, info)
+            check_program(jaxpr)
         # Arrays of ours are aligned, and so go to XLA without a further copy at each call.
         owned = [as_array(c) if isinstance(c, np.ndarray) else c for c in jaxpr.consts]
         donated = donated_leaves(options.donated, in_tree, static)

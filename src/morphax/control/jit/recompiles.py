@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import partial
+from itertools import zip_longest
 from operator import ne
 from types import CodeType, NoneType
 from typing import Any, Final, NamedTuple, final
@@ -48,6 +49,7 @@ _logger: Final = logging.getLogger(__name__)
 _TRACES_BEFORE_ADVICE: Final = 3
 _MAX_CALLS: Final = 16
 _MAX_PLACES: Final = 1024
+_LONGEST_TEXT: Final = 160
 # What tracing depends on besides the arguments: first what `TraceKey.settings` holds.
 _CONTEXT: Final = (
     *(f"jax_{name}" for name, facts in FACTS.items() if facts["trace"]),
@@ -268,8 +270,9 @@ def _explanation(fun: Callable[..., Any], call: Call, before: Sequence[Call], na
 def _differences(before: Call, now: Call, names: Names) -> Iterator[str]:
     """What differs between two calls, each with what helps."""
     if key_of(before.in_tree) != key_of(now.in_tree):
+        was, became = _apart(str(before.in_tree), str(now.in_tree))
         yield (
-            f"the structure of the arguments was {before.in_tree}, now {now.in_tree} "
+            f"the structure of the arguments was {was}, now {became} "
             "(keep the keys, lengths and optional arguments the same)"
         )
     else:
@@ -282,6 +285,16 @@ def _differences(before: Call, now: Call, names: Names) -> Iterator[str]:
     for name, old, new in zip(_CONTEXT, before.context, now.context, strict=True):
         if old != new:
             yield f"{name} was {old}, now {new}"
+
+
+def _apart(*texts: str) -> list[str]:
+    """The texts, of long ones what is around the first difference."""
+    if max(map(len, texts)) <= _LONGEST_TEXT:
+        return list(texts)
+    alike = [len(set(each)) == 1 for each in zip_longest(*texts)]
+    start = max(alike.index(False) - _LONGEST_TEXT // 2, 0) if False in alike else 0
+    end = start + _LONGEST_TEXT
+    return [f"{'…' * (start > 0)}{x[start:end]}{'…' * (end < len(x))}" for x in texts]
 
 
 def _changed_arrays(before: Call, now: Call, names: Sequence[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ...core import Operand, aval_of
 from ...core.dims import Dim, SymbolicDim
 from ...lax.ground.axes import counted, integer, integer_or_size
 from ...util.messages import message
+
+MOST_DIMENSIONS: Final = 64
+"""Of an array of NumPy's, which is what an array outside of programs lies in."""
 
 
 def unrolled(unroll: object, steps: int) -> int:
@@ -94,3 +97,17 @@ def scan_length(xs: Any, leaves: Sequence[Any], length: int | None) -> Dim:
             fix="Give every array in xs the same leading size, equal to length if that is given.",
         )
     )
+
+
+def check_stackable(slices: Sequence[Any]) -> None:
+    """Raise `ValueError` if such arrays, one for each step, make an array that memory cannot be."""
+    most = max([aval.ndim for aval in slices], default=0)
+    if most >= MOST_DIMENSIONS:
+        raise ValueError(
+            message(
+                "lax.scan outside of jit",
+                given=f"a result of {most + 1} dimensions, which loops within loops stack",
+                expected=f"at most {MOST_DIMENSIONS}, as many as NumPy's arrays have",
+                fix="Put jit around the outermost function: within a program there is no bound.",
+            )
+        )

@@ -40,9 +40,8 @@ from ...transforms.vmap import vmap
 from ...tree import PyTreeDef
 from ...util.messages import message
 from ..bodies.wiring import slice_aval
-from ..remembered import remembered
+from ..remembered import Recall
 from .carry import (
-    Carry,
     carry_fixpoint,
     check_carry,
     converted,
@@ -116,12 +115,11 @@ def scan(
         check_carry("lax.scan", f, init_tree, carry_tree, carry_avals, jaxpr.out_avals)
         return jaxpr, captured, flat.out_tree
 
-    def trace_loop() -> tuple[Carry, list[Any]]:
+    recall = Recall((f,), ("scan", avals, slice_avals), (init_tree, xs_tree))
+    if recall.found is None:
         traced = carry_fixpoint(avals, trace)
-        return traced.without_captured(), list(traced.captured)
-
-    signature = ("scan", avals, slice_avals)
-    loop, captured = remembered((f,), signature, trace_loop, (init_tree, xs_tree))
+        recall.found = recall.keep(traced.without_captured(), list(traced.captured))
+    loop, captured = recall.found
     outs = scan_p.bind(
         *captured,
         *start_carry(init_leaves, loop.avals),
@@ -230,7 +228,8 @@ def while_loop(
         check_carry("lax.while_loop", body_fun, structure, *results)
         return jaxpr, captured, None
 
-    def trace_loop() -> tuple[tuple[Carry, Jaxpr, int], list[Any]]:
+    recall = Recall((cond_fun, body_fun), ("while_loop", avals), (structure,))
+    if recall.found is None:
         traced = carry_fixpoint(avals, trace)
         condition, captured = _condition(cond_fun, in_tree, traced.avals)
         decided = condition.out_avals[0].vma
@@ -239,12 +238,8 @@ def while_loop(
             traced = carry_fixpoint([varying(a, decided) for a in traced.avals], trace)
             condition, captured = _condition(cond_fun, in_tree, traced.avals)
         program = (traced.without_captured(), condition, len(captured))
-        return program, [*captured, *traced.captured]
-
-    functions, signature = (cond_fun, body_fun), ("while_loop", avals)
-    (loop, condition, cond_nconsts), captured = remembered(
-        functions, signature, trace_loop, (structure,)
-    )
+        recall.found = recall.keep(program, [*captured, *traced.captured])
+    (loop, condition, cond_nconsts), captured = recall.found
     bounds = bounds_in_force()
     primitive = while_p if bounds is None else reversible_while_p
     outs = primitive.bind(

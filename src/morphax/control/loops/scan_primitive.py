@@ -48,6 +48,7 @@ from ..bodies.body_primitive import HasBodies
 from ..bodies.fixpoint import spread
 from ..bodies.wiring import Body, Parts, Role, Wiring, slice_aval, stacked_aval
 from ..calls import bound, interpreted_operations, no_scope, run_compiled
+from .loop_sizes import check_stackable
 from .scan_lowering import scan_as_while
 
 
@@ -89,6 +90,7 @@ class Scan(HasBodies):
     def execute(self, *operands: Array, **params: Param) -> list[Array]:
         jaxpr, length = without_references(params["jaxpr"]), params["length"]
         cost = length * (len(jaxpr.eqns) + 1)
+        check_stackable(jaxpr.out_avals[params["num_carry"] :])
         place, committed = placement_of(operands, self.name)
         if length == 0 or cost > interpreted_operations(place, jaxpr):
             return run_compiled(self, operands, params)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, final
 
 from .builder import Builder
@@ -29,16 +31,17 @@ class Carry:
     def __init__(self, b: Builder, initial: Sequence[Value], others: Sequence[Value]) -> None:
         self.b = b
         self.shapes = [value.shape for value in initial]
-        self.places = [
-            self._place(i, value, [*initial[:i], *initial[i + 1 :], *others])
-            for i, value in enumerate(initial)
-        ]
+        # Whose memory holds which of them; what is pending now may be stored meanwhile.
+        everything = [*initial, *others]
+        self._holders = Counter([x.place.buffer for x in everything if x.place is not None])
+        self._pending = [(i, x) for i, x in enumerate(everything) if x.is_pending]
+        self.places = [self._place(i, value) for i, value in enumerate(initial)]
 
-    def _place(self, number: int, value: Value, others: Sequence[Value]) -> Place:
+    def _place(self, number: int, value: Value) -> Place:
         b = self.b
         if value.size > _LOCAL:
             place = value.place
-            if place is None or not any([place.buffer in x.sources for x in others]):
+            if place is None or not self._is_read_by_others(place.buffer, number):
                 return b.changeable(value, number)
             chosen = b.places[number] if number < len(b.places) else None
             place = chosen or Place.whole(b.writer.buffer("carry", value.shape, value.dtype))
@@ -46,6 +49,12 @@ class Carry:
             place = Place.whole(b.writer.buffer("carry", value.shape, value.dtype))
         b.fusion.fill(place, value, settles=False)
         return place
+
+    def _is_read_by_others(self, buffer: Buffer, number: int) -> bool:
+        """Whether others than this value are made of what a buffer holds."""
+        if self._holders[buffer] > 1:
+            return True
+        return any([buffer in x.sources for i, x in self._pending if i != number])
 
     @property
     def buffers(self) -> list[Buffer]:
@@ -201,24 +210,21 @@ def chosen(
     places = [b.new(aval, number, "chosen") for number, aval in enumerate(avals)]
     number = b.fusion.scalar(index)
 
-    def write(branch: Callable[..., Sequence[Value]]) -> Callable[[], None]:
-        def block() -> None:
-            for place, value in zip(places, branch(places=places), strict=True):
-                b.fusion.fill(place, value, settles=False)
+    def write(branch: Callable[..., Sequence[Value]]) -> None:
+        for place, value in zip(places, branch(places=places), strict=True):
+            b.fusion.fill(place, value, settles=False)
 
-        return lambda: b.within((), block)
+    def among(first: int, last: int) -> Callable[[], None]:
+        """The choice among the branches between these numbers, by halves: blocks are not deep."""
+        if first == last:
+            return partial(b.within, (), partial(write, branches[first]))
+        return partial(choose, first, last)
 
     def choose(first: int, last: int) -> None:
-        """Choose among the branches between these numbers, by halves: blocks are not deep."""
-        if first == last:
-            write(branches[first])()
-            return
         middle = (first + last) // 2
         is_below = b.writer.op("le", number, b.writer.number(middle, number.dtype))
-        b.writer.branch(is_below, lambda: choose(first, middle), lambda: choose(middle + 1, last))
+        b.writer.branch(is_below, among(first, middle), among(middle + 1, last))
 
-    if type(number) is Const:
-        choose(int(number.value), int(number.value))
-    else:
-        choose(0, len(branches) - 1)
+    known = int(number.value) if type(number) is Const else None
+    among(known or 0, len(branches) - 1 if known is None else known)()
     return [b.placed(aval.shape, place) for aval, place in zip(avals, places, strict=True)]

@@ -9,8 +9,10 @@ read.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from heapq import heappop, heappush
 from typing import final
 
 from ...util.records import dataclass
@@ -18,6 +20,7 @@ from .program import (
     Buffer,
     Call,
     Copy,
+    DType,
     For,
     If,
     Load,
@@ -51,7 +54,7 @@ def local_buffers(program: LoopProgram) -> list[Buffer]:
 
 @final
 @dataclass(slots=True)
-class _Life:
+class Life:
     """When a buffer is alive: numbers of statements, both inclusive."""
 
     buffer: Buffer
@@ -65,21 +68,8 @@ def with_shared_memory(program: LoopProgram) -> LoopProgram:
     large = [x for x in program.temporaries if x not in local]
     if not large:
         return program
-    lives = sorted(_lives(program.body, set(large)), key=lambda life: life.start)
-    slots: list[tuple[list[Buffer], int]] = []
-    for life in lives:
-        free = [
-            (abs(members[0].size - life.buffer.size), number)
-            for number, (members, end) in enumerate(slots)
-            if end < life.start and members[0].dtype == life.buffer.dtype
-        ]
-        if free:
-            _, number = min(free)
-            slots[number] = [*slots[number][0], life.buffer], life.end
-        else:
-            slots.append(([life.buffer], life.end))
     shared: dict[Buffer, Buffer] = {}
-    for members, _ in slots:
+    for members in slots_of(sorted(_lives(program.body, set(large)), key=lambda life: life.start)):
         if len(members) > 1:
             size = max([member.size for member in members])
             slot = Buffer(members[0].name, members[0].dtype, (size,))
@@ -88,7 +78,35 @@ def with_shared_memory(program: LoopProgram) -> LoopProgram:
     return replace(program, temporaries=tuple(temporaries), body=with_buffers(program.body, shared))
 
 
-def _lives(body: Body, buffers: set[Buffer]) -> list[_Life]:
+def slots_of(lives: Sequence[Life]) -> list[list[Buffer]]:
+    """The buffers of each slot, given lives in the order of their starts.
+
+    A buffer gets the free slot of its dtype whose first member is nearest to its size.
+    """
+    slots: list[list[Buffer]] = []
+    ends: list[tuple[int, int]] = []
+    # By dtype and size, the numbers of free slots.
+    free: defaultdict[DType, dict[int, list[int]]] = defaultdict(dict)
+    for life in lives:
+        while ends and ends[0][0] < life.start:
+            number = heappop(ends)[1]
+            first = slots[number][0]
+            heappush(free[first.dtype].setdefault(first.size, []), number)
+        sizes, own = free[life.buffer.dtype], life.buffer.size
+        if sizes:
+            _, number, nearest = min([(abs(n - own), few[0], n) for n, few in sizes.items()])
+            heappop(sizes[nearest])
+            if not sizes[nearest]:
+                del sizes[nearest]
+            slots[number].append(life.buffer)
+        else:
+            number = len(slots)
+            slots.append([life.buffer])
+        heappush(ends, (life.end, number))
+    return slots
+
+
+def _lives(body: Body, buffers: set[Buffer]) -> list[Life]:
     """When each buffer is alive."""
     number = 0
     spans: dict[Statement, list[int]] = {}
@@ -112,9 +130,7 @@ def _lives(body: Body, buffers: set[Buffer]) -> list[_Life]:
     for buffer, touching in paths.items():
         depth = _common_depth(touching)
         ends = [spans[path[min(depth, len(path) - 1)]] for path in touching]
-        lives.append(
-            _Life(buffer, min([start for start, _ in ends]), max([end for _, end in ends]))
-        )
+        lives.append(Life(buffer, min([start for start, _ in ends]), max([end for _, end in ends])))
     return lives
 
 

@@ -17,7 +17,7 @@ from ..engine import Verdict
 from ..loops import LoopProgram
 from ..loops.program import Product, While, walk
 from .costs import work_of
-from .limits import most_statements
+from .limits import MOST_STATEMENTS
 from .loop_plans import plans_kept
 from .work import Work
 
@@ -60,6 +60,10 @@ MARGIN: Final = 1.5
 _MARGIN_OF_VECTORS: Final = 1.25
 """The same where large arrays are gone through by vectors, one by one: there is less to doubt."""
 
+_MARGIN_OF_LONG: Final = 1.0
+_MANY_STATEMENTS: Final = 3000
+"""Of more statements XLA takes several times as long to compile, so that a run must gain less."""
+
 _OF_SCALARS: Final = ("operations", "slow", "wide_slow", "accesses")
 _LITTLE: Final = 0.02
 
@@ -98,7 +102,7 @@ def judged(program: LoopProgram) -> Verdict:
     """Whether machine code is expected to be faster than XLA's, and why."""
     plans = plans_kept(program)
     work = work_of(program, plans=plans)
-    if work.statements > most_statements(len(program.outputs)):
+    if work.statements > MOST_STATEMENTS:
         return Verdict(False, f"the program has {work.statements} statements, which is much")
     products = [math.prod(x.sizes) for x in walk(program.body) if type(x) is Product]
     if max(products, default=0) > _LARGEST_PRODUCT:
@@ -108,7 +112,7 @@ def judged(program: LoopProgram) -> Verdict:
     is_of_vectors = not work.steps and of_scalars < _LITTLE * native
     if is_of_vectors and any([type(x) is While for x in walk(program.body)]):
         xla *= _SLOWEST
-    margin = MARGIN
+    margin = _MARGIN_OF_LONG if work.statements > _MANY_STATEMENTS else MARGIN
     largest = max([x.size for x in (*program.inputs, *program.outputs)], default=0)
     if largest > _MOST_OF_SCALARS and not is_of_vectors:
         return Verdict(False, f"an array of {largest} elements is gone through one by one")

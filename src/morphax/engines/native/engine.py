@@ -19,7 +19,7 @@ from ..engine import Engine, Options, Plan, Verdict
 from ..programs_in_place import program_in_place_of
 from ..xla.compilation import is_watched
 from .compiler import fault_of_compiler
-from .limits import most_operations
+from .limits import MOST_OPERATIONS
 
 _MOST_ELEMENTS: Final = 1 << 14
 """Larger arrays are better seen to by XLA, where its threads find processors to share them."""
@@ -123,13 +123,12 @@ def _doubt(jaxpr: Jaxpr) -> str:
     if not jaxpr.eqns and _largest_size(jaxpr) > _MOST_ELEMENTS:
         return "XLA hands on what it is given"
     programs, count, gains = [(jaxpr, False)], 0, False
-    most = most_operations(len(jaxpr.outvars))
     sizes = {False: 0, True: 0}  # the largest outside of loops, and in them
     while programs:
         program, is_repeated = programs.pop()
         count += len(program.eqns)
-        if count > most:
-            return f"the program has more than {most} operations"
+        if count > MOST_OPERATIONS:
+            return f"the program has more than {MOST_OPERATIONS} operations"
         sizes[is_repeated] = max(sizes[is_repeated], _largest_size(program))
         for eqn in program.eqns:
             own = program_in_place_of(eqn, "cpu")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 from weakref import WeakKeyDictionary
 
 from ...core import DebugInfo, Jaxpr, ShapedArray, without_references
@@ -96,16 +97,23 @@ def _donations(
 
     One that is a result itself becomes that, unless there are two of it.
     """
-    returned = [jaxpr.outvars.count(v) for v in jaxpr.invars]
-    free = [aval.size * aval.dtype.itemsize for aval in jaxpr.out_avals]
+    if not donated:
+        return (), ()
+    returned = Counter(jaxpr.outvars)
+    free = Counter([_bytes(aval) for aval in jaxpr.out_avals])
+    passed = frozenset(kept)
     usable, unusable = [], []
     for i in donated:
-        size = jaxpr.in_avals[i].size * jaxpr.in_avals[i].dtype.itemsize
-        if returned[i] > 1 or i not in kept:
+        size = _bytes(jaxpr.in_avals[i])
+        if returned[jaxpr.invars[i]] > 1 or i not in passed:
             continue
-        if size in free:
-            free.remove(size)
+        if free[size]:
+            free[size] -= 1
             usable.append(i)
         else:
             unusable.append(i)
     return tuple(usable), tuple(unusable)
+
+
+def _bytes(aval: Any) -> int:
+    return int(aval.size * aval.dtype.itemsize)

@@ -12,7 +12,7 @@ See docs/design/key-reuse.md.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
@@ -22,9 +22,7 @@ from ...config import Config, override
 from ...config import current as current_config
 from ...core import (
     AbstractRef,
-    AbstractValue,
     Atom,
-    DebugInfo,
     Jaxpr,
     Literal,
     Primitive,
@@ -33,7 +31,6 @@ from ...core import (
     equation_source,
     infer,
     jaxprs_in_params,
-    stage_with_operands,
 )
 from ...errors import KeyReuseError
 from ...util.frames import UserFrame
@@ -103,15 +100,6 @@ def observed(
         if type(y) is Array and value.keys is not None and id(y) not in kept:
             remember(y, value.keys)
     return computed
-
-
-def stage_checked(
-    function: Callable[..., Sequence[Any]], avals: Sequence[AbstractValue], debug_info: DebugInfo
-) -> tuple[Jaxpr, list[Any]]:
-    """`stage_with_operands` of a function of the user, and `check_program`."""
-    jaxpr, captured = stage_with_operands(function, avals, debug_info)
-    check_program(jaxpr)
-    return jaxpr, captured
 
 
 def check_program(jaxpr: Jaxpr) -> None:

@@ -25,6 +25,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from ...core import Equation, Jaxpr, Literal, ShapedArray
+from .fusion_depth import called_by, too_deep
 from .module import Module, Value
 
 WORTH_A_CUT: Final = 1500
@@ -55,7 +56,7 @@ def cuts_of(module: Module, jaxpr: Jaxpr) -> frozenset[Any]:
     """The variables of a program whose values are brought to memory, on the CPU."""
     if not (module.is_for_one_cpu and module.cuts_fusions):
         return frozenset()
-    return _analysed(jaxpr, module.cuts).cuts()
+    return _analysed(jaxpr, module.cuts).cuts() | too_deep(jaxpr)
 
 
 def in_memory(b: Any, x: Value) -> Value:
@@ -144,7 +145,7 @@ class Analysis:
         jaxpr, divided = self._jaxpr, self._divided
         self._read_in.update([(a, _ONCE) for a in jaxpr.outvars if type(a) is not Literal])
         for eqn in reversed(jaxpr.eqns):
-            reads, called = eqn.primitive.reads, _called(eqn)
+            reads, called = eqn.primitive.reads, called_by(eqn)
             if reads is None and called is None:
                 divided.difference_update(eqn.outvars)
                 outer = _ONCE
@@ -199,7 +200,7 @@ class Analysis:
         return _IN_MEMORY if type(atom) is Literal else self._orders.get(atom, _IN_MEMORY)
 
     def _of_results(self, eqn: Equation) -> Sequence[Orders]:
-        called = _called(eqn)
+        called = called_by(eqn)
         if called is not None:
             given = [self._of(a) for a in eqn.invars]
             return [_composed(r, given) for r in _analysed(called, self._known).results()]
@@ -227,14 +228,6 @@ def _is_worth_a_cut(aval: Any, own: Mapping[int, int] | None) -> bool:
     repeated = sum(own.values()) - max(own.values())
     cost = WORTH_A_CUT + _OF_AN_ELEMENT * aval.size
     return repeated * aval.size > cost or len(own) >= _MOST_ORDERS
-
-
-def _called(eqn: Equation) -> Jaxpr | None:
-    """The program that an equation is, if it is no more than that."""
-    primitive = eqn.primitive
-    name = "jaxpr" if primitive.is_call else primitive.plain_program
-    program = eqn.params.get(name) if name is not None else None
-    return program if type(program) is Jaxpr else None
 
 
 def _movement(eqn: Equation, position: int) -> Hashable:

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "kernels.h"
+#include "log_gamma.h"
 #include "wide_elementary.h"
 
 namespace morphax::deviances {
@@ -37,18 +38,7 @@ MORPHAX_INLINE float above_one(float v) {
                                0.04072569122741195f,     0.9602792305910731f};
   return elementary::polynomial(kSeries, v);
 }
-MORPHAX_INLINE double above_one(double v) {
-  constexpr double kSeries[] = {
-      -1.2496157394226516e-11, -1.138843839461295e-12,  1.1209128445245066e-10,
-      -1.0759984316523354e-10, -2.021058096584865e-10,  3.9489200054133546e-10,
-      -3.478657569554614e-10,  6.090776139379939e-10,   -7.055388144030629e-10,
-      -1.3744874794123066e-09, 8.343785144222177e-09,   -2.2293176264984083e-08,
-      3.5040368828208156e-08,  6.4171145710516024e-09,  -2.7228885009045054e-07,
-      1.0599775592730635e-06,  -1.9283381691359057e-06, -3.833103162935326e-06,
-      4.975306753836073e-05,   -0.00019216804437087782, -0.0008575572265035157,
-      0.040725690922956415,    0.960279229160082};
-  return polynomial(kSeries, v);
-}
+MORPHAX_INLINE double above_one(double v) { return polynomial(log_gamma::kAboveOne, v); }
 MORPHAX_INLINE float below_one(float v) {
   constexpr float kSeries[] = {6.231419583089148e-06f,  -2.0667134582176008e-05f,
                                5.3866095292662394e-05f, -0.00018581313242089833f,

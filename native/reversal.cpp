@@ -59,7 +59,8 @@ void run(PyArrayObject* view, PyArrayObject* copy) {
 
 // A copy of a view of another array.
 nb::object reversed_copy(nb::handle given) {
-  if (!PyArray_Check(given.ptr())) throw nb::type_error("reversed_copy: an array of NumPy");
+  // A slice of an array without axes is a scalar of NumPy.
+  if (!PyArray_Check(given.ptr())) return given.attr("copy")();
   auto* view = reinterpret_cast<PyArrayObject*>(given.ptr());
   const npy_intp item = PyArray_ITEMSIZE(view);
   const int axes = PyArray_NDIM(view);

@@ -9,6 +9,7 @@ from scipy import special
 
 from morphax import lax
 from morphax.lax.elementwise.inverse_erfc import erfc_inv_p
+from morphax.lax.elementwise.special import lgamma_of_draws_p
 from morphax.lax.elementwise.zeta import zeta_slope_p
 
 from .op_case import FLOATS, OpCase, Operand
@@ -34,6 +35,7 @@ CASES = (
     OpCase("erfc_inv", erfc_inv_p.bind, special.erfcinv, (Operand(low=0.6, high=1.4),), FLOATS),
     OpCase("erfc_inv/tails", erfc_inv_p.bind, special.erfcinv, (Operand(low=0.02, high=0.4),)),
     OpCase("lgamma", lax.lgamma, special.gammaln, POSITIVE, FLOATS),
+    OpCase("lgamma_of_draws", lgamma_of_draws_p.bind, special.gammaln, POSITIVE, FLOATS),
     OpCase("lgamma/negative", lax.lgamma, special.gammaln, NEGATIVE, FLOATS),
     OpCase("digamma", lax.digamma, special.psi, POSITIVE, FLOATS),
     OpCase("digamma/negative", lax.digamma, special.psi, NEGATIVE, FLOATS),

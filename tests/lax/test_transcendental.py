@@ -68,7 +68,7 @@ def test_polynomials() -> None:
     np.testing.assert_array_equal(lax.polynomial(np.float32([np.inf, 1]), [2.0]), [2, 2])
     np.testing.assert_array_equal(lax.polynomial(2.0, [np.float32([1, 2]), 1.0]), [3, 4])
     assert lax.polynomial(np.ones((2, 1)), [np.ones((1, 3))]).shape == (2, 3)
-    assert lax.polynomial(3, [1.5, 1]) == 4.5
+    assert lax.polynomial(3.0, [1.5, 1.0]) == 4.5
     with pytest.raises(ValueError, match="rank of x"):
         lax.polynomial(np.ones((2, 3)), [np.ones(3)])
     with pytest.raises(ValueError, match="unroll"):

@@ -37,7 +37,11 @@ WAITS = {
         "traced = jax.jit(long(100_000)).trace(x)",
         "[traced.lower() for _ in range(1000)]",
     ),
-    "compile": ("lowered = jax.jit(long(4000)).lower(x)", "[lowered.compile() for _ in range(99)]"),
+    "compile": (
+        "lowered = jax.jit(long(8000)).lower(x)",
+        "lowered.compile({'jax_cpu_engine': 'xla'})",
+    ),
+    "compile to machine code": ("lowered = jax.jit(long(60_000)).lower(x)", "lowered.compile()"),
     "execution of a loop": (
         "f = jax.jit(lambda x: jax.lax.fori_loop(0, 2_000_000_000, lambda i, c: jnp.sin(c), x))",
         "f(1.0)",

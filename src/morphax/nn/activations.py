@@ -164,7 +164,7 @@ def log1mexp(x: Any) -> Any:
         >>> import morphax as jax
         >>> import morphax.numpy as jnp
         >>> jax.nn.log1mexp(jnp.array([0.0, 1e-10, 1.0]))
-        Array([        -inf, -23.02585   ,  -0.45867512], dtype=float32)
+        Array([        -inf, -23.02585   ,  -0.45867515], dtype=float32)
     """
     (x,) = promoted_inexact("log1mexp", as_array("log1mexp", x))
     is_near, power = x < np.log(2.0), jnp.exp(-x)

@@ -194,6 +194,24 @@ class Lgamma(SpecialFunction):
         return mul(t, digamma(x))
 
 
+@final
+class LgammaOfDraws(SpecialFunction):
+    """log |Γ(x)| with the roundings of XLA's series, which draws compare with random numbers.
+
+    They are so the numbers of eager mode, of `native/counts.cpp`, and JAX's.
+    """
+
+    name = "lgamma_of_draws"
+    numpy = _lgamma
+    stablehlo = "chlo.lgamma"
+
+    def scalar(self, w: loops.Writer, *operands: loops.Operand, **_: Any) -> loops.Operand:
+        return w.op("lgamma", *operands)
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        return mul(t, digamma(x))
+
+
 def _digamma(x: Any) -> Any:
     from scipy import special
 
@@ -222,6 +240,7 @@ erf_p = Erf()
 erfc_p = Erfc()
 erf_inv_p = ErfInv()
 lgamma_p = Lgamma()
+lgamma_of_draws_p = LgammaOfDraws()
 digamma_p = Digamma()
 
 

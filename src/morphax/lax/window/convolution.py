@@ -151,7 +151,7 @@ class ConvGeneralDilated(Primitive):
                 precision_config=precision_attribute(precision),
             )
 
-        found = lower_in_parts(b, convolve, out, x, y) if out.size else None
+        found = lower_in_parts(b, convolve, out, x, y)
         return convolve(x, y, out) if found is None else found
 
     def to_loops(

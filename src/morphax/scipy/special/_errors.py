@@ -323,7 +323,7 @@ def ndtri(p: Any) -> Any:
     Example:
         >>> from morphax.scipy import special
         >>> special.ndtri(0.975)
-        Array(1.9599642, dtype=float32)
+        Array(1.9599645, dtype=float32)
     """
     return strong(_ndtri(*real_operands("ndtri", p, refusal=TypeError)))
 

@@ -110,7 +110,7 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     Example:
         >>> from morphax.scipy.stats import norm
         >>> norm.ppf(0.975)
-        Array(1.9599642, dtype=float32)
+        Array(1.9599645, dtype=float32)
     """
     q, loc, scale = arguments("norm.ppf", q, loc, scale)
     return loc + scale * special.ndtri(q)

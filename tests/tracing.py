@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -30,10 +31,13 @@ def _counted(counts: Callable[[FrameType, str], bool], run: Callable[[], Any]) -
         nonlocal count
         count += counts(frame, event)
 
-    previous = sys.getprofile()
+    previous, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()  # A collection would call who watches it.
     sys.setprofile(profile)
     try:
         run()
     finally:
         sys.setprofile(previous)
+        if collects:
+            gc.enable()
     return count

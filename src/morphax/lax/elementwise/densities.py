@@ -16,26 +16,12 @@ from typing import Any
 
 from ..ground.formulas import Notation
 from ..ground.horner import polynomial
-from ..ground.single import exp_of_single
+from ..ground.single import exp_of_single, log_of_quotient
 from .gamma_parts import SCALED_GAMMA_OF_SINGLE
 
 # Exponents below this have no power in float32.
 _LEAST = -150.0
-# 2 artanh s / s by powers of s², up to s = 3 − √8, highest power first: the polynomial of least
-# relative error, 3e-14, by weighted least squares with 40 digits.
-_LOGARITHM = (
-    0.19609217275153543, 0.22174168436350736, 0.28572168216541055, 0.39999994870361166,
-    0.6666666667965713, 1.9999999999999467,
-)  # fmt: skip
 _ROOT = math.sqrt(2 * math.pi)
-
-
-def _log_of_quotient(m: Notation, quotient: Any, distance: Any) -> Any:
-    """log q for q > 0, given q − 1 with all its digits, too: e log 2 + 2 artanh (f − 1)/(f + 1)."""
-    mantissa, exponent = m.parts(quotient)
-    excess = m.where(abs(distance) < 0.25, distance, mantissa - 1.0)
-    s = excess / (excess + 2.0)
-    return exponent * math.log(2) + s * polynomial(_LOGARITHM, s * s)
 
 
 def gamma_density_of_single(m: Notation, a: Any, x: Any) -> Any:
@@ -50,7 +36,7 @@ def gamma_density_of_single(m: Notation, a: Any, x: Any) -> Any:
     is_inside = (x > 0.0) & (x < math.inf)
     place = m.where(is_inside, x, 1.0)
     distance = place - following
-    log = _log_of_quotient(m, place * inverse, distance * inverse)
+    log = log_of_quotient(m, place * inverse, distance * inverse)
     exponent = power * log - distance
     value = front * exp_of_single(m, m.where(exponent > _LEAST, exponent, _LEAST))
     # All of the distribution is at 0 for a = 0, and at ∞ for a = ∞.
@@ -80,8 +66,8 @@ def beta_density_of_single(m: Notation, a: Any, b: Any, x: Any) -> Any:
     place = m.where(is_inside, x, 0.5)
     rest = 1.0 - place
     distance = place * total - next_a
-    below = _log_of_quotient(m, place * total * inverse_a, distance * inverse_a)
-    above = _log_of_quotient(m, rest * total * inverse_b, -distance * inverse_b)
+    below = log_of_quotient(m, place * total * inverse_a, distance * inverse_a)
+    above = log_of_quotient(m, rest * total * inverse_b, -distance * inverse_b)
     exponent = (inner_a - 1.0) * below + (inner_b - 1.0) * above
     power = exp_of_single(m, m.where(exponent > _LEAST, exponent, _LEAST))
     value = front * gammas / _ROOT * power

@@ -218,6 +218,10 @@ def _digamma(x: Any) -> Any:
     return np.where(x == 0, np.nan, special.psi(x)).astype(x.dtype)
 
 
+def _digamma_for(dtype: Any) -> Callable[..., Any]:
+    return partial(log_gamma_formulas.digamma, is_single=dtype != np.float64)
+
+
 @final
 class Digamma(SpecialFunction):
     """ψ(x) = Γ′(x) / Γ(x), element by element; NaN at the poles 0, −1, −2 and so on."""
@@ -227,10 +231,10 @@ class Digamma(SpecialFunction):
     numpy = _digamma
 
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
-        return formula_of_arrays(b, out, log_gamma_formulas.digamma, *operands)
+        return formula_of_arrays(b, out, _digamma_for(out.dtype), *operands)
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
-        return formula_of_scalars(w, log_gamma_formulas.digamma, x)
+        return formula_of_scalars(w, _digamma_for(x.dtype), x)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, polygamma(1.0, x))

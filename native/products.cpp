@@ -7,7 +7,8 @@
 // otherwise.
 //
 // Both matrices are copied in the order in which they are read: the second one by panels of some
-// columns, the first by panels of some rows, and a tile of the result is summed in registers.
+// columns, the first by panels of some rows (unless one panel of columns is all there is), and a
+// tile of the result is summed in registers.
 // Reference: K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication, ACM
 // Transactions on Mathematical Software 34 (2008).
 #include "products.h"
@@ -34,39 +35,52 @@ constexpr std::int64_t kDepth = 256;
 constexpr std::int64_t kPanels = 8;
 // Products of a thread's while another one is woken, for each element that counts as shared work.
 constexpr std::int64_t kProductsOfElement = 16;
+// So many columns are multiplied one by one.
+constexpr std::int64_t kFewColumns = 4;
 constexpr std::align_val_t kAlignment{64};
 
-// Adds a product of two panels to a tile of the result, of which `m` rows and `n` columns exist.
+// Rows of the first matrix, so far apart; copied ones lie column by column.
 template <typename T>
-using Tile = void (*)(const T* a, const T* b, std::int64_t depth, T* c, std::int64_t width,
+struct Rows {
+  const T* first;
+  std::int64_t down;
+};
+
+// Adds a product of rows and a panel to a tile of the result, of which `m` rows and `n` columns
+// exist.
+template <typename T>
+using Tile = void (*)(Rows<T> a, const T* b, std::int64_t depth, T* c, std::int64_t width,
                       std::int64_t m, std::int64_t n);
 
 // What a processor multiplies at once: `rows` rows and `columns` columns, in its registers.
 template <typename T>
 struct Kernel {
   std::int64_t rows, columns;
-  Tile<T> tile;
+  // Of copied rows, and of rows where they lie.
+  Tile<T> tile, tile_in_place;
 };
 
 // A product and its sum are rounded once, where the processor has such an operation.
 #pragma GCC push_options
 #pragma GCC optimize("fp-contract=fast")
 
-template <typename T, int kBytes, int kRows>
-[[gnu::always_inline]] inline void multiply_tile(const T* a, const T* b, std::int64_t depth, T* c,
+template <typename T, int kBytes, int kRows, bool kInPlace>
+[[gnu::always_inline]] inline void multiply_tile(Rows<T> rows, const T* b, std::int64_t depth, T* c,
                                                  std::int64_t width, std::int64_t m,
                                                  std::int64_t n) {
   typedef T Vector __attribute__((vector_size(kBytes)));
   constexpr int kLanes = kBytes / sizeof(T);
   Vector sums[kRows][2] = {};
-  for (std::int64_t k = 0; k < depth; ++k, a += kRows, b += 2 * kLanes) {
+  const std::int64_t down = kInPlace ? rows.down : 1, across = kInPlace ? 1 : kRows;
+  const T* a = rows.first;
+  for (std::int64_t k = 0; k < depth; ++k, a += across, b += 2 * kLanes) {
     Vector left, right;
     std::memcpy(&left, b, kBytes);
     std::memcpy(&right, b + kLanes, kBytes);
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
-      sums[i][0] += a[i] * left;
-      sums[i][1] += a[i] * right;
+      sums[i][0] += a[i * down] * left;
+      sums[i][1] += a[i * down] * right;
     }
   }
   if (m == kRows && n == 2 * kLanes) {
@@ -89,11 +103,11 @@ template <typename T, int kBytes, int kRows>
   }
 }
 
-#define MORPHAX_TILE(NAME, BYTES, ROWS)                                                           \
-  template <typename T>                                                                           \
-  void NAME(const T* a, const T* b, std::int64_t depth, T* c, std::int64_t width, std::int64_t m, \
-            std::int64_t n) {                                                                     \
-    multiply_tile<T, BYTES, ROWS>(a, b, depth, c, width, m, n);                                   \
+#define MORPHAX_TILE(NAME, BYTES, ROWS)                                                          \
+  template <typename T, bool kInPlace>                                                           \
+  void NAME(Rows<T> a, const T* b, std::int64_t depth, T* c, std::int64_t width, std::int64_t m, \
+            std::int64_t n) {                                                                    \
+    multiply_tile<T, BYTES, ROWS, kInPlace>(a, b, depth, c, width, m, n);                        \
   }
 
 MORPHAX_TILE(tile_of_any, 16, 4)
@@ -113,11 +127,12 @@ template <typename T>
 Kernel<T> kernel_of_processor() {
   constexpr std::int64_t kLanes = 16 / sizeof(T);
 #if defined(__x86_64__) && defined(__linux__)
-  if (__builtin_cpu_supports("avx512f")) return {14, 8 * kLanes, tile_of_64_bytes<T>};
+  if (__builtin_cpu_supports("avx512f"))
+    return {14, 8 * kLanes, tile_of_64_bytes<T, false>, tile_of_64_bytes<T, true>};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {6, 4 * kLanes, tile_of_32_bytes<T>};
+    return {6, 4 * kLanes, tile_of_32_bytes<T, false>, tile_of_32_bytes<T, true>};
 #endif
-  return {4, 2 * kLanes, tile_of_any<T>};
+  return {4, 2 * kLanes, tile_of_any<T, false>, tile_of_any<T, true>};
 }
 
 struct Free {
@@ -158,6 +173,8 @@ void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out) {
   const std::int64_t panels = parts_of(width, kernel.columns);
   const std::int64_t rows = kernel.rows * kPanels;
   const auto columns = aligned<T>(panels * kernel.columns * most);
+  // Of rows that are read for one panel alone a copy would cost more than their product.
+  const bool is_in_place = panels == 1 && a.across == 1;
   std::fill_n(out, a.rows * width, T{0});
   for (std::int64_t begin = 0; begin < a.columns; begin += kDepth) {
     const std::int64_t depth = std::min(kDepth, a.columns - begin);
@@ -170,20 +187,34 @@ void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out) {
       const auto copied = aligned<T>(rows * depth);
       for (std::int64_t block = first; block < last; ++block) {
         const std::int64_t top = block * rows, bottom = std::min(top + rows, a.rows);
-        for (std::int64_t row = top; row < bottom; row += kernel.rows)
+        std::int64_t from = top;
+        for (; is_in_place && from + kernel.rows <= bottom; from += kernel.rows)
+          kernel.tile_in_place({a.first + from * a.down + begin, a.down}, columns.get(), depth,
+                               out + from * width, width, kernel.rows, width);
+        for (std::int64_t row = from; row < bottom; row += kernel.rows)
           copy_panel(a, row, kernel.rows, begin, depth, copied.get() + (row - top) * depth);
         for (std::int64_t j = 0; j < panels; ++j) {
           const T* panel = columns.get() + j * kernel.columns * depth;
           const std::int64_t left = j * kernel.columns;
-          for (std::int64_t row = top; row < bottom; row += kernel.rows) {
-            kernel.tile(copied.get() + (row - top) * depth, panel, depth, out + row * width + left,
-                        width, std::min(kernel.rows, bottom - row),
+          for (std::int64_t row = from; row < bottom; row += kernel.rows) {
+            kernel.tile({copied.get() + (row - top) * depth, 1}, panel, depth,
+                        out + row * width + left, width, std::min(kernel.rows, bottom - row),
                         std::min(kernel.columns, width - left));
           }
         }
       }
     };
     in_pieces(parts_of(a.rows, rows), a.rows * width * depth / kProductsOfElement, work);
+  }
+}
+
+// Column by column: a tile has room for many, and takes its time whether they exist or not.
+template <typename T>
+void multiply_few(const Matrix<T>& a, const Matrix<T>& b, T* out) {
+  const auto column = aligned<T>(a.rows);
+  for (std::int64_t j = 0; j < b.columns; ++j) {
+    multiply_vector(a, b.first + j * b.across, b.down, column.get());
+    for (std::int64_t i = 0; i < a.rows; ++i) out[i * b.columns + j] = column[i];
   }
 }
 
@@ -194,7 +225,7 @@ void multiply_any(const Matrix<T>& a, const Matrix<T>& b, T* out) {
     const Matrix<T> turned{b.first, b.columns, b.rows, b.across, b.down};
     return multiply_vector(turned, a.first, a.across, out);
   }
-  multiply(a, b, out);
+  b.columns <= kFewColumns&& a.across == 1 ? multiply_few(a, b, out) : multiply(a, b, out);
 }
 
 // Number `i` of a stack of matrices, or a matrix.

@@ -19,6 +19,8 @@ if native is None:
 # Around the sizes of tiles, panels and blocks of all processors.
 SIZES = (
     *((1, 1, 1), (3, 5, 7), (14, 256, 32), (15, 257, 33), (112, 512, 64), (113, 300, 31)),
+    # Few columns: those of one panel, and those that are multiplied one by one.
+    *((29, 300, 2), (200, 70, 4), (113, 600, 5), (28, 256, 16), (225, 257, 1)),
     *((200, 70, 10), (10, 70, 500), (6, 600, 8), (64, 5000, 64), (0, 5, 3), (5, 0, 3), (5, 3, 0)),
     # Vectors: around the sizes of vectors of a processor and of blocks.
     *((1, 31, 1), (1, 8193, 1), (300, 5, 1), (257, 259, 1), (1, 5, 300), (1, 259, 257)),

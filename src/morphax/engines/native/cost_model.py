@@ -75,12 +75,11 @@ _MOST_WORK: Final = 10**100
 _FEW_STEPS: Final = 10
 # Elements: of larger arrays XLA gives parts to its threads.
 _SHARED_BY_XLA: Final = 1 << 14
-# Bytes: larger arrays do not stay in the first caches, and XLA has memory for them from the system.
+# Bytes: larger arrays do not stay in the first caches.
 _LARGE: Final = 1 << 17
-# Nanoseconds for each byte of these: to bring it, and that the system takes to give it, which is
-# 0.2 or, where it gave it before, nothing.
+# Nanoseconds for each byte of these.  What the system takes to give XLA memory for results does not
+# count: a program that is run again gets what it was given before.
 _BROUGHT: Final = 0.01
-_GIVEN: Final = 0.15
 # Single elements of larger arrays take longer than those in the first caches.
 _MOST_OF_SCALARS: Final = 1 << 17
 # Of larger products the library uses several threads, which wait for each other where others run.
@@ -117,9 +116,9 @@ def judged(program: LoopProgram) -> Verdict:
     if largest > _MOST_OF_SCALARS and not is_of_vectors:
         return Verdict(False, f"an array of {largest} elements is gone through one by one")
     if largest > _SHARED_BY_XLA:
-        brought, given = _of_memory(program, work)
+        brought = _of_memory(program, work)
         native += brought
-        xla = XLA[CALL] + (xla - XLA[CALL] + given) / _processors_of_xla() + brought
+        xla = XLA[CALL] + (xla - XLA[CALL]) / _processors_of_xla() + brought
         margin = _MARGIN_OF_VECTORS if is_of_vectors else MARGIN
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     is_long = not is_of_vectors and native > _LONGEST
@@ -133,10 +132,7 @@ def _processors_of_xla() -> float:
     return (1 + processors()) / 2
 
 
-def _of_memory(program: LoopProgram, work: Work) -> tuple[float, float]:
-    """What it takes to bring memory of large arrays, and to get that of results."""
-    read, written = [
-        sum([n for x in buffers if (n := x.size * x.dtype.itemsize) > _LARGE])
-        for buffers in (program.inputs, program.outputs)
-    ]
-    return _BROUGHT * min(read + written, work.moved), _GIVEN * written
+def _of_memory(program: LoopProgram, work: Work) -> float:
+    """What it takes to bring memory of large arrays."""
+    sizes = [x.size * x.dtype.itemsize for x in (*program.inputs, *program.outputs)]
+    return _BROUGHT * min(sum([n for n in sizes if n > _LARGE]), work.moved)

@@ -46,13 +46,16 @@ _FEWEST_PARTS: Final = 8
 _SHORTEST_RUN: Final = 64
 """Of elements in memory, over which a loop pays."""
 
+_FEWEST_IN_A_CALL: Final = 32
+"""Elements that each result is the extreme of: of pools there are four."""
+
 _BYTES_WITH_INFINITIES: Final = 4
 """Not every float of fewer bytes has the infinities that XLA would start from."""
 
 
 def lower_extreme(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -> Value:
     """Lower the maximum or minimum of floats for the CPU."""
-    if axes and may_call_extremes(b, x.aval) and x.aval.size >= MANY:
+    if axes and may_call_extremes(b, x.aval) and _is_worth_a_call(b, x.aval, axes):
         return call_extremes(b, out, x, axes, is_min=monoid is MIN)
     if _is_cut(b, x, axes):
         return _by_parts(b, monoid, out, x, axes)
@@ -64,6 +67,15 @@ def lower_extreme(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -> 
     if upper_bound(x.aval.size) < MANY:
         return _by_ordered_bits(b, monoid, out, x, axes)
     return _guarded(b, monoid, out, x, axes)
+
+
+def _is_worth_a_call(b: Builder, aval: Any, axes: Any) -> bool:
+    """Whether many elements are compared: XLA makes no fusion of a call with what comes before.
+
+    Where its own loops reduce, they lose no NaN, and are the quicker for pools.
+    """
+    count = math.prod([aval.shape[i] for i in axes])
+    return aval.size >= MANY and not (b.module.reduces_in_loops and count < _FEWEST_IN_A_CALL)
 
 
 def lower_careless(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -> Value:

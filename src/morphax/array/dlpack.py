@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..runtime import buffers
-from ..runtime.device import gpu_platform
+from ..runtime.device import program_platform
 from ..runtime.devices import host_device
 from ..runtime.sharding import whole_on
 from ..util.messages import message
@@ -63,7 +63,7 @@ def device(x: Array) -> tuple[DLDeviceType, int]:
     if place.platform == "cpu":
         return DLDeviceType.kDLCPU, 0
     if place.platform == "gpu":
-        is_cuda = gpu_platform(place) == "cuda"
+        is_cuda = program_platform(place) == "cuda"
         kind = DLDeviceType.kDLCUDA if is_cuda else DLDeviceType.kDLROCM
         return kind, place.local_hardware_id
     raise BufferError(

@@ -77,6 +77,8 @@ class Device(ABC):
         """Bytes in use, peak and limit of its memory; `None` where the platform keeps no count."""
 
 
-def gpu_platform(device: Any) -> str:
-    """Which of `GPUS` is the platform of a GPU."""
+def program_platform(device: Any) -> str:
+    """The platform that programs are written for: that of the device, of a GPU one of `GPUS`."""
+    if device.platform != "gpu":
+        return str(device.platform)
     return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"

@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from ..core.layout import Layout
 from ..core.partition_spec import PartitionSpec
-from .device import Device, gpu_platform
+from .device import Device, program_platform
 from .gspmd_sharding import repeated_on
 from .laid_out import Order, laid_out
 from .mesh import Mesh
@@ -145,8 +145,8 @@ class Places:
     @property
     def program_platform(self) -> str:
         """The platform that programs are written for: for GPUs ``"cuda"`` or ``"rocm"``."""
-        platform = self.platform
-        return gpu_platform(self.devices[0]) if platform == "gpu" else platform
+        on = self._on
+        return on.program_platform if isinstance(on, Sharding) else program_platform(on[0])
 
     def __repr__(self) -> str:
         return f"Places({self.operands}, {self.results}, devices={self.devices})"

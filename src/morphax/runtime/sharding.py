@@ -21,7 +21,7 @@ from ..core.abstract_sharding import AbstractSharding
 from ..core.layout import AutoLayout, Layout
 from ..util.memo import memoize
 from ..util.messages import described, message
-from .device import Device, gpu_platform
+from .device import Device, program_platform
 from .devices import default_device, default_platform, home_device, on_forget_platforms
 from .membership import own_devices
 
@@ -114,7 +114,7 @@ class Sharding(ABC):
     def program_platform(self) -> str:
         """The platform that programs are written for: for GPUs ``"cuda"`` or ``"rocm"``."""
         platform = self.platform
-        return gpu_platform(self.device_assignment[0]) if platform == "gpu" else platform
+        return program_platform(self.device_assignment[0]) if platform == "gpu" else platform
 
     @property
     def device_assignment(self) -> tuple[Device, ...]:

@@ -69,8 +69,8 @@ _STEPS = 10
 # the logarithmic derivative of Π (u + c), of which these are the derivative and the product.
 _SLOPE = (5.0, 240.0, 3924.0, 24352.0, 40320.0)
 _PRODUCT = (1.0, 60.0, 1308.0, 12176.0, 40320.0, 0.0)
-# B₂ₖ / 2k, highest power of 1/x² first.
-_OF_DIGAMMA = (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
+OF_DIGAMMA = (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
+"""B₂ₖ / 2k, highest power of 1/x² first."""
 
 
 def sine_of_half_turns(m: Any, x: Any) -> Any:
@@ -128,9 +128,7 @@ def digamma(m: Any, x: Any, *, is_single: bool = False) -> Any:
     inverse = 1.0 / high
     square = inverse * inverse
     log = log_of_quotient(m, high, high - 1.0) if is_single else m.log(high)
-    series = (
-        log - 0.5 * inverse - square * polynomial(_OF_DIGAMMA[-4 if is_single else 0 :], square)
-    )
+    series = log - 0.5 * inverse - square * polynomial(OF_DIGAMMA[-4 if is_single else 0 :], square)
     distance = (z - _ROOT) - _REST_OF_ROOT
     if is_single:
         is_near = abs(distance) < _NEXT

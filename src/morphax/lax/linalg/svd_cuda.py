@@ -79,8 +79,7 @@ def _first_columns(b: Builder, x: Value, count: Any) -> Value:
     out = x.aval.update(shape=(*x.aval.shape[:-1], count))
     if x.aval.shape == out.shape:
         return x
-    ndim = len(out.shape)
-    return b.slice(x, out, [0] * ndim, out.shape, [1] * ndim)
+    return b.slice(x, out, [0] * out.ndim, out.shape)
 
 
 def _adjoint(b: Builder, x: Value) -> Value:

@@ -17,7 +17,7 @@ from ... import lax
 from ...engines import loops
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
-from ...lax.ground.log_gamma import ABOVE_ONE, ABOVE_ONE_IN_SINGLE
+from ...lax.ground.log_gamma import ABOVE_ONE, ABOVE_ONE_IN_SINGLE, OF_DIGAMMA
 from ...lax.ground.loop_formulas import formula_of_scalars
 
 OF_SINGLE = 1e-12
@@ -40,8 +40,7 @@ _BELOW_ONE_IN_SINGLE = (
 )  # fmt: skip
 
 _STEPS = 10
-# B₂ₖ / 2k and B₂ₖ, highest power of 1/z² first.
-_OF_DIGAMMA = (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
+# B₂ₖ, highest power of 1/z² first.
 _OF_TRIGAMMA = (7 / 6, -691 / 2730, 5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6)
 
 
@@ -71,7 +70,7 @@ def _slope_of_factorial(m: Notation, x: Any) -> Any:
     for k in range(1, _STEPS + 1):
         fractions = fractions + flag / (x + float(k))
     square = inverse * inverse
-    series = 0.5 * inverse - square * polynomial(_OF_DIGAMMA, square)
+    series = 0.5 * inverse - square * polynomial(OF_DIGAMMA, square)
     ratio = m.where(x < float(_STEPS), x * inverse, 1.0)
     return series - fractions - m.log(ratio)
 

@@ -21,7 +21,7 @@ from .... import monitoring
 from ....config import Config
 from ....config import current as current_config
 from ....runtime.client import extension
-from ....runtime.device import gpu_platform
+from ....runtime.device import program_platform
 from ....util.messages import message
 from .entries import BrokenEntry
 from .failures import report
@@ -45,12 +45,6 @@ _stores: Final[dict[str | None, Store | None]] = {}
 _lock: Final = threading.Lock()
 
 
-def _is_changed(device: Any) -> bool:
-    """Whether somebody changes programs of its platform, whose texts do not say so."""
-    platform = device.platform
-    return changed_platforms[gpu_platform(device) if platform == "gpu" else platform] > 0
-
-
 def load_or_compile(text: str, options: Any, device: Any, compile_module: Callable[[], Any]) -> Any:
     """The executable of a module: from the cache, else compiled and kept there.
 
@@ -62,7 +56,7 @@ def load_or_compile(text: str, options: Any, device: Any, compile_module: Callab
     """
     settings = current_config()
     store = store_in_use(settings)
-    if store is None or _is_dumped(options) or _is_changed(device):
+    if store is None or _is_dumped(options) or changed_platforms[program_platform(device)]:
         return compile_module()
     monitoring.record_event(REQUEST)
     key = key_of(text, options, device)

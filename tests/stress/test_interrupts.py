@@ -156,7 +156,23 @@ def test_a_call_given_up_does_not_end_the_process_at_its_end() -> None:
         from morphax.runtime.interruptible import interruptible
         def slow():
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.3)
+            time.sleep(1.0)
+            print("came back", flush=True)
+        try:
+            interruptible(slow)
+        except KeyboardInterrupt:
+            print("given up", flush=True)
+    """)
+    assert out == "given up\ncame back\n"
+
+
+def test_a_signal_that_wakes_nobody_is_seen() -> None:
+    """As one that comes after Python has looked for signals and before it waits for the lock."""
+    out = run("""
+        from morphax.runtime.interruptible import interruptible
+        def slow():
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+            time.sleep(1.0)
             print("came back", flush=True)
         try:
             interruptible(slow)

@@ -34,6 +34,8 @@ T = TypeVar("T")
 
 _EAGER_SECONDS = 1e-3
 _LONGEST_SLEEP = 2e-4
+# Nothing wakes a wait for a lock that the signal came just before: it ends by itself.
+_LONGEST_WAIT = 0.05
 # At the end of the interpreter, for all calls that were given up together.
 _PATIENCE_SECONDS = 2.0
 _busy: set[_Helper] = set()
@@ -110,8 +112,11 @@ def interruptible(function: Callable[[], T]) -> T:
             outcome.append(_raiser(error))
 
     finished = helper.begin(work)
-    while not finished.acquire(timeout=long_wait_seconds):
-        _tell_of_long_wait()
+    tell_at = time.monotonic() + long_wait_seconds
+    while not finished.acquire(timeout=min(_LONGEST_WAIT, long_wait_seconds)):
+        if time.monotonic() >= tell_at:
+            tell_at += long_wait_seconds
+            _tell_of_long_wait()
     return outcome[0]()
 
 

@@ -55,6 +55,7 @@ class Checkpoint(Call, ProgramCall):
     """
 
     name = "remat2"
+    plain_program = "jaxpr"
 
     def lower(
         self,

@@ -27,6 +27,7 @@ import numpy as np
 from ...core import Equation, Jaxpr, Literal, ShapedArray
 from .fusion_depth import called_by, too_deep
 from .module import Module, Value
+from .recomputed import recomputed
 
 WORTH_A_CUT: Final = 1500
 """As many operations take as long as it does to bring a value to memory, at the least."""
@@ -56,7 +57,8 @@ def cuts_of(module: Module, jaxpr: Jaxpr) -> frozenset[Any]:
     """The variables of a program whose values are brought to memory, on the CPU."""
     if not (module.is_for_one_cpu and module.cuts_fusions):
         return frozenset()
-    return _analysed(jaxpr, module.cuts).cuts() | too_deep(jaxpr)
+    cuts = _analysed(jaxpr, module.cuts).cuts()
+    return cuts | recomputed(jaxpr, cuts) | too_deep(jaxpr)
 
 
 def in_memory(b: Any, x: Value) -> Value:

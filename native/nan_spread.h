@@ -1,8 +1,9 @@
 // NaN for all that a NaN in a factorisation of a matrix has a part in.
 //
 // LAPACK leaves out rows where it would multiply by zero, and does not divide by a pivot that is
-// NaN, so that finite numbers are left which depend on one that is none.  Its iterations may not end
-// on NaN or infinity, and never see them.  Matrices lie by columns; a complex number has two parts.
+// NaN, so that finite numbers are left which depend on one that is none.  Its iterations may not
+// end on NaN or infinity, and never see them.  Matrices lie by columns; a complex number has two
+// parts.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,7 +1,6 @@
 #include "lapack_nan_steps.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -19,13 +18,7 @@ class ZeroUnlessFinite final : public Step {
   explicit ZeroUnlessFinite(const nb::tuple& d) : at_(d[1]), count_(number(d[2])), flag_(d[3]) {}
 
   void run(const Places& at) const override {
-    T* numbers = at_.in<T>(at);
-    bool other = false;
-    for (std::size_t i = 0; i < count_; ++i) {
-      other |= !(std::abs(numbers[i]) <= std::numeric_limits<T>::max());
-    }
-    *flag_.in<std::int32_t>(at) = other;
-    if (other) std::fill(numbers, numbers + count_, T(0));
+    *flag_.in<std::int32_t>(at) = nan_spread::zero_unless_finite(at_.in<T>(at), count_);
   }
 
  private:

@@ -13,8 +13,9 @@ namespace morphax::nan_spread {
 
 namespace {
 
-// What the matrices are, and what lies beside them: pivots, scalars, or whether it has failed.
-enum Factors : std::int64_t { kLu, kReflections, kCholesky };
+// What the matrices are, and what lies beside them: pivots, scalars, whether it has failed, or,
+// where they are to be factorised by iteration, whether they are not finite.
+enum Factors : std::int64_t { kLu, kReflections, kCholesky, kUnfactorised };
 
 struct Stack {
   void* matrices;
@@ -31,8 +32,11 @@ void spread(const Stack& stack, std::int64_t factors, std::size_t parts) {
     } else if (factors == kReflections) {
       T* scalars = static_cast<T*>(stack.beside) + i * stack.besides * parts;
       after_reflection(numbers, stack.rows, stack.columns, parts, scalars, stack.besides);
-    } else if (has_failed(numbers, stack.rows, parts)) {
-      static_cast<std::int32_t*>(stack.beside)[i] = 1;
+    } else {
+      const bool is_of_no_use =
+          factors == kCholesky ? has_failed(numbers, stack.rows, parts)
+                               : zero_unless_finite(numbers, stack.rows * stack.columns * parts);
+      if (is_of_no_use) static_cast<std::int32_t*>(stack.beside)[i] = 1;
     }
   }
 }
@@ -40,8 +44,10 @@ void spread(const Stack& stack, std::int64_t factors, std::size_t parts) {
 bool are_consistent(const Stack& stack, std::int64_t factors, ffi::AnyBuffer matrices,
                     ffi::AnyBuffer beside) {
   const ffi::DataType kind = factors == kReflections ? matrices.element_type() : ffi::DataType::S32;
-  const bool fit = factors == kCholesky ? stack.rows == stack.columns && stack.besides == 1
-                                        : stack.besides == std::min(stack.rows, stack.columns);
+  const bool is_flag = factors == kCholesky || factors == kUnfactorised;
+  const bool fit =
+      is_flag ? stack.besides == 1 && (factors == kUnfactorised || stack.rows == stack.columns)
+              : stack.besides == std::min(stack.rows, stack.columns);
   return fit && beside.element_type() == kind &&
          matrices.element_count() == stack.count * stack.rows * stack.columns &&
          beside.element_count() == stack.count * stack.besides;
@@ -51,7 +57,7 @@ bool are_consistent(const Stack& stack, std::int64_t factors, ffi::AnyBuffer mat
 ffi::Error call_from_xla(ffi::AnyBuffer, ffi::AnyBuffer, ffi::Result<ffi::AnyBuffer> matrices,
                          ffi::Result<ffi::AnyBuffer> beside, std::int64_t factors,
                          std::int64_t rows, std::int64_t columns, std::int64_t besides) {
-  if (rows < 1 || columns < 1 || besides < 1 || factors < kLu || factors > kCholesky) {
+  if (rows < 1 || columns < 1 || besides < 1 || factors < kLu || factors > kUnfactorised) {
     return ffi::Error::InvalidArgument("factors of another kind");
   }
   const Stack stack{matrices->untyped_data(),

@@ -1,8 +1,9 @@
 // NaN for all that a NaN in a factorisation of a matrix has a part in.
 //
 // LAPACK leaves out rows where it would multiply by zero, and does not divide by a pivot that is
-// NaN, so that finite numbers are left which depend on one that is none.  Matrices lie by columns;
-// a complex number has two parts.
+// NaN, so that finite numbers are left which depend on one that is none.  Its iterations may not
+// end on NaN or infinity, and never see them.  Matrices lie by columns; a complex number has two
+// parts.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -51,6 +52,24 @@ void after_reflection(T* numbers, std::size_t rows, std::size_t columns, std::si
   if (k == count) return;
   fill(numbers, rows, columns, parts, k, k);
   std::fill(scalars + k * parts, scalars + count * parts, std::numeric_limits<T>::quiet_NaN());
+}
+
+// Zeros in place of numbers that are not all finite; whether it has come to that.
+template <typename T>
+bool zero_unless_finite(T* numbers, std::size_t count) {
+  // Zero times a number is 0 if that is finite, else NaN; sums side by side are vectors.
+  constexpr std::size_t kWidth = 16;
+  T sums[kWidth] = {};
+  std::size_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    for (std::size_t j = 0; j < kWidth; ++j) sums[j] += numbers[i + j] * T(0);
+  }
+  T sum = 0;
+  for (; i < count; ++i) sum += numbers[i] * T(0);
+  for (const T part : sums) sum += part;
+  if (sum == T(0)) return false;
+  std::fill(numbers, numbers + count, T(0));
+  return true;
 }
 
 // Whether a Cholesky factor has NaN on its diagonal: a failure.

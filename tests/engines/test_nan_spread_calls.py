@@ -27,7 +27,11 @@ FACTORISATIONS: dict[str, Callable[[Any], Any]] = {
     "cholesky": of_hermitian,
     "inv": jnp.linalg.inv,
     "slogdet": jnp.linalg.slogdet,
+    "svd": lambda x: lax.linalg.svd(x, full_matrices=False),
+    "eigvals": jnp.linalg.eigvals,
+    "eigvalsh": jnp.linalg.eigvalsh,
 }
+OF_SQUARES = ("cholesky", "inv", "slogdet", "eigvals", "eigvalsh")
 SHAPES = [(1, 1), (3, 3), (7, 4), (4, 7), (40, 40), (2, 3, 5, 5), (3, 6, 2), (0, 3, 3)]
 
 
@@ -51,7 +55,7 @@ def test_nan_is_where_eager_factors_have_it(
         monkeypatch.setattr(nan_spread_calls, "part", lambda name: None)
     factorise = FACTORISATIONS[name]
     for seed, shape in enumerate(SHAPES):
-        if shape[-1] != shape[-2] and name in ("cholesky", "inv", "slogdet"):
+        if shape[-1] != shape[-2] and name in OF_SQUARES:
             continue
         x = matrices(shape, dtype, seed)
         with jax.enable_x64(True):
@@ -68,11 +72,27 @@ def test_nan_is_where_eager_factors_have_it(
             assert any(np.isnan(part).any() for part in found)
 
 
+@pytest.mark.parametrize("is_native", [True, False])
+@pytest.mark.parametrize("other", [np.inf, -np.inf, np.nan, 1j * np.inf, 3e38, -0.0])
+def test_iterations_see_finite_matrices_only(
+    other: Any, is_native: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_native:
+        monkeypatch.setattr(nan_spread_calls, "part", lambda name: None)
+    # One after another each place of the vectors that native code adds up, and of their rest.
+    x = np.tile(np.eye(5, dtype=np.complex64 if np.iscomplex(other) else np.float32), (25, 1, 1))
+    x.reshape(25, 25)[np.diag_indices(25)] = other
+    x = np.concatenate([np.eye(5, dtype=x.dtype)[None], x])
+    values = jax.jit(jnp.linalg.svdvals, compiler_options={"jax_cpu_engine": "xla"})(x)
+    assert (values[0] == 1).all()
+    assert np.isfinite(values[1:]).all() if np.isfinite(other) else np.isnan(values[1:]).all()
+
+
 @pytest.mark.skipif(nan_spread_calls.part("nan_spread") is None, reason="it is not compiled")
 def test_programs_that_stay_call_native_code() -> None:
     x = np.eye(3, dtype=np.float32)
     with jax.cpu_engine("xla"):
-        for factorise in (lax.linalg.lu, lax.linalg.qr, lax.linalg.cholesky):
+        for factorise in (lax.linalg.lu, lax.linalg.qr, lax.linalg.cholesky, jnp.linalg.svd):
             lowered = jax.jit(lambda x, f=factorise: f(x)).lower(x)
             assert NAN_SPREAD_TARGET in lowered.as_text()
             exported = jax.export.export(jax.jit(factorise), platforms=["cpu"])(x)

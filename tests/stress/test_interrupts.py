@@ -285,6 +285,26 @@ def test_no_interrupt_is_lost_in_a_collection() -> None:
     assert out == "200\n"
 
 
+def test_a_wait_that_lasts_leaves_the_processor_to_the_program() -> None:
+    out = run(
+        """
+        import resource
+        def turns():
+            return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+        with jax.cpu_engine("xla"):
+            g = jax.jit(lambda x: jnp.linalg.svd(jnp.linalg.svd(x)[0])[0])
+            y = g(jnp.ones((500, 500)))
+            y.block_until_ready()
+            start, before = time.perf_counter(), turns()
+            y = g(jnp.ones((500, 500)))
+            y.block_until_ready()
+        # The wait itself ends every 50 ms, to look for signals.
+        print(turns() - before < 200 + 40 * (time.perf_counter() - start))
+        """
+    )
+    assert out == "True\n"
+
+
 def test_without_further_threads_calls_are_made_on_the_main_one() -> None:
     out = run(
         """

@@ -6,8 +6,9 @@ is there, or leaves a blocking call to another thread.  XLA cannot be stopped: w
 goes on in the background, and its result is dropped.
 
 At first it asks in quick succession, which takes no longer than to be woken; a wait that lasts is
-put into sleeps of a small part of its length so far.  Other threads block in jaxlib, as they
-receive no signals; so does the main thread where no handler of Python's waits for Ctrl-C.
+another thread's, for a main thread that asks on takes the processor from the program it waits for.
+Other threads block in jaxlib, as they receive no signals; so does the main thread where no handler
+of Python's waits for Ctrl-C.
 
 A thread that comes back from jaxlib while the interpreter ends is ended by Python, which jaxlib
 takes for a failure that ends the process with an abort.  So the interpreter waits a little at its
@@ -26,14 +27,15 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar, final
 
 T = TypeVar("T")
 
-_EAGER_SECONDS = 1e-3
-_LONGEST_SLEEP = 2e-4
+# A thread more that is to be woken costs 20 to 50 µs.
+_EAGER_SECONDS = 1e-4
 # Nothing wakes a wait for a lock that the signal came just before: it ends by itself.
 _LONGEST_WAIT = 0.05
 # At the end of the interpreter, for all calls that were given up together.
@@ -59,18 +61,20 @@ def wait_until_ready(buffers: Sequence[Any]) -> None:
     late = [buffer for buffer in buffers if not is_done(buffer)]
     if not late or not may_be_interrupted():
         return
-    start = time.perf_counter()
-    told = 0.0
+    end = time.perf_counter() + _EAGER_SECONDS
     for buffer in late:
         while not is_done(buffer):
-            waited = time.perf_counter() - start
-            if waited > told + long_wait_seconds:
-                told = waited
-                _tell_of_long_wait()
-            if waited < _EAGER_SECONDS:
-                _let_others_run()
-            else:
-                time.sleep(min(waited / 32, _LONGEST_SLEEP))
+            if time.perf_counter() > end:
+                interruptible(partial(_block, late))
+                return
+            _let_others_run()
+
+
+def _block(buffers: Sequence[Any]) -> None:
+    for buffer in buffers:
+        # A failure is for whoever reads the buffer.
+        with suppress(RuntimeError, ValueError):
+            buffer.block_until_ready()
 
 
 def is_done(buffer: Any) -> bool:

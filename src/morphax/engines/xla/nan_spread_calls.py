@@ -15,6 +15,7 @@ from .stablehlo import Builder, Value
 LU: Final = 0
 REFLECTIONS: Final = 1
 CHOLESKY: Final = 2
+UNFACTORISED: Final = 3
 
 
 def may_call_nan_spread(b: Builder, *avals: Any) -> bool:
@@ -30,7 +31,8 @@ def call_nan_spread(b: Builder, factors: int, matrices: Value, beside: Value) ->
         b: of the block that calls.
         factors: what the matrices are.
         matrices: by columns, as LAPACK gives them.
-        beside: pivots of LU factors, scalars of reflections, or LAPACK's `info`.
+        beside: pivots of LU factors, scalars of reflections, or LAPACK's `info`; of matrices that
+            are not yet factorised zeros, which become 1 where one is not finite, and zero now.
     """
     stack = matrices.aval.ndim - 2
     rows, columns = matrices.aval.shape[stack:]

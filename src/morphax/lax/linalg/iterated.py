@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from ...engines.xla.library_calls import call_lapack, call_library, nan_where_failed
+from ...engines.xla.nan_spread_calls import UNFACTORISED, call_nan_spread, may_call_nan_spread
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.sums import reduce_with
 from .lapack import Memory, Plan
+from .lowered import BOOL, INT32
 from .matrix_stacks import MatrixOperation
 
 
@@ -92,25 +94,33 @@ def call_iterated(
         **attributes: MLIR text.
     """
     stack = x.aval.ndim - 2
-    finite = _finite_matrices(b, x)
-    chosen = b.broadcast(finite, x.aval.update(dtype=np.dtype(bool)), range(stack))
-    safe = b.op("stablehlo.select", x.aval, chosen, x, b.full(0, x.aval))
-    info = finite.aval.update(dtype=np.dtype(np.int32))
+    info = x.aval.update(shape=x.aval.shape[:stack], dtype=INT32)
+    safe, other = _zero_unless_finite(b, x, info)
     ranks = [2, *[out.ndim - stack for out in outs], 0]
     call = call_library if function.startswith("cu") else call_lapack
     *found, failed = call(
         b, function, [*outs, info], safe, ranks=ranks, aliases=aliases, **attributes
     )
-    failed = b.op("stablehlo.select", info, finite, failed, b.full(1, info))
+    failed = b.op("stablehlo.or", info, failed, other)
     return [
         v if v.aval.dtype.kind == "i" else nan_where_failed(b, v.aval, v, failed) for v in found
     ]
 
 
+def _zero_unless_finite(b: Builder, x: Value, info: Any) -> list[Value]:
+    """The matrices, zeros in place of those that are not finite, and 1 for each of these."""
+    if may_call_nan_spread(b, x.aval):
+        return call_nan_spread(b, UNFACTORISED, x, b.full(0, info))
+    finite = _finite_matrices(b, x)
+    chosen = b.broadcast(finite, x.aval.update(dtype=BOOL), range(info.ndim))
+    safe = b.op("stablehlo.select", x.aval, chosen, x, b.full(0, x.aval))
+    return [safe, b.op("stablehlo.select", info, finite, b.full(0, info), b.full(1, info))]
+
+
 def _finite_matrices(b: Builder, x: Value) -> Value:
     """For each matrix, whether all of it is finite."""
     aval = x.aval
-    each = aval.update(dtype=np.dtype(bool))
+    each = aval.update(dtype=BOOL)
     if aval.dtype.kind == "c":
         part = aval.update(dtype=np.finfo(aval.dtype).dtype)
         parts = [b.op(f"stablehlo.{name}", part, x) for name in ("real", "imag")]

@@ -7,10 +7,11 @@ from typing import Any, final
 
 import numpy as np
 
-from ...core import aval_of, is_zero
+from ...core import Jaxpr, aval_of, is_zero, stage_closed
 from ...core.dims import Shape
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
+from ...util.memo import memoize
 from ...util.messages import message
 from ..contraction.dot import dot_general_p
 from ..contraction.precision import Precision
@@ -18,6 +19,7 @@ from ..elementwise.arithmetic import add, mul
 from ..elementwise.convert import convert
 from ..ground.linear_structure import add_tangents
 from ..ground.narrow import COMPUTED_IN
+from ..shape.filling import full_like
 from .matrix_stacks import MatrixOperation, Result, product, swapped
 from .triangular import triangle
 
@@ -66,6 +68,12 @@ class SymmetricProduct(MatrixOperation):
         scaled = b.elementwise("stablehlo.multiply", out, c, b.full(beta, out))
         return b.elementwise("stablehlo.add", out, found, scaled)
 
+    def program_in_place(self, a: Any, c: Any, *, alpha: float, beta: float) -> Jaxpr | None:
+        """A product and what is added to it."""
+        if not (a.is_static and c.is_static):
+            return None
+        return _program(a.strip_weak_type(), c.strip_weak_type(), alpha, beta)
+
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], *, alpha: float, beta: float
     ) -> tuple[Any, Any]:
@@ -83,6 +91,17 @@ class SymmetricProduct(MatrixOperation):
 
 
 symmetric_product_p = SymmetricProduct()
+
+
+@memoize
+def _program(a: Any, c: Any, alpha: float, beta: float) -> Jaxpr:
+    def of_stacks(a: Any, c: Any) -> list[Any]:
+        found = product(a, swapped(a))
+        if alpha != 1:
+            found = mul(found, full_like(found, alpha))
+        return [add(found, mul(c, full_like(c, beta))) if beta else found]
+
+    return stage_closed(of_stacks, [a, c])
 
 
 def symmetric_product(

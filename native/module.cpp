@@ -34,6 +34,7 @@
 #include "taking.h"
 #include "transposition.h"
 #include "tree.h"
+#include "window_ranks.h"
 #include "workers.h"
 
 NB_MODULE(_native, module) {
@@ -41,7 +42,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 41;
+  module.attr("interface") = 42;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -105,6 +106,9 @@ NB_MODULE(_native, module) {
   morphax::small_programs::bind(small);
   nanobind::module_ staging = module.def_submodule("staging", "Equations that are written again.");
   morphax::staging::bind(staging);
+  nanobind::module_ window_ranks =
+      module.def_submodule("window_ranks", "Samples of a rank in windows.");
+  morphax::window_ranks::bind(window_ranks);
   nanobind::module_ workers = module.def_submodule("workers", "Threads that share operations.");
   morphax::workers::bind(workers);
 }

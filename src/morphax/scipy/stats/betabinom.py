@@ -27,6 +27,8 @@ from ._arguments import arguments, counted
 def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
     """The logarithm of C(n, k) B(k + a, n − k + b) / B(a, b), and −∞ unless k is 0, 1, …, n.
 
+    It is NaN unless a and b are positive, and n is not negative.
+
     Example:
         >>> from morphax.scipy.stats import betabinom
         >>> betabinom.logpmf(0, 1, 1.0, 1.0)
@@ -35,7 +37,8 @@ def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
     count, inside, n, a, b = counted("betabinom.logpmf", k, loc, n, a, b)
     inside = inside & ~(count > n)
     k = jnp.where(inside, count, 0)
-    return jnp.where(inside, _log_probability(k, n, a, b), -np.inf)
+    value = jnp.where(inside, _log_probability(k, n, a, b), -np.inf)
+    return jnp.where((n >= 0) & (a > 0) & (b > 0), value, np.nan)
 
 
 @custom_jvp

@@ -34,6 +34,7 @@
 #include "taking.h"
 #include "transposition.h"
 #include "tree.h"
+#include "window_ranks.h"
 #include "workers.h"
 
 NB_MODULE(_native, module) {
@@ -105,6 +106,9 @@ NB_MODULE(_native, module) {
   morphax::small_programs::bind(small);
   nanobind::module_ staging = module.def_submodule("staging", "Equations that are written again.");
   morphax::staging::bind(staging);
+  nanobind::module_ window_ranks =
+      module.def_submodule("window_ranks", "Samples of a rank in windows.");
+  morphax::window_ranks::bind(window_ranks);
   nanobind::module_ workers = module.def_submodule("workers", "Threads that share operations.");
   morphax::workers::bind(workers);
 }

@@ -280,6 +280,9 @@ def test_parameters_out_of_range_give_nan() -> None:
         truncnorm.cdf(2.0, 1.0, 0.5),
         truncnorm.logpdf(0.7, 1.0, 0.5),
         vonmises.logpdf(0.5, -1.0),
+        *[stats.binom.logpmf(2, 5, p) for p in (-0.1, 1.1, np.inf, -np.inf)],
+        *[stats.nbinom.logpmf(2, 5, p) for p in (-0.1, 1.1, np.inf, -np.inf)],
+        *[stats.betabinom.logpmf(2, *wrong) for wrong in ((-1, 1, 1), (5, 0, 1), (5, 1, -2))],
     ]
     assert np.isnan(numbers).all()
     # As in JAX, where programs go to the limit of no deviation.

@@ -171,6 +171,6 @@ def wald(
     t = lax.mul(mean, squares)
     root = lax.mul(lax.sqrt(t), lax.sqrt(lax.add(one, lax.mul(t, quarter))))
     r = lax.add(lax.add(one, lax.mul(t, half)), root)
-    first, second = lax.div(mean, r), lax.mul(mean, r)
-    is_second = lax.gt(coin, lax.div(mean, lax.add(mean, first)))
-    return placed(lax.select(is_second, second, first), out_sharding)
+    is_second = lax.gt(coin, lax.div(mean, lax.add(mean, lax.div(mean, r))))
+    # Of a choice between two results XLA would draw the normal numbers for each.
+    return placed(lax.mul(mean, lax.select(is_second, r, lax.div(one, r))), out_sharding)

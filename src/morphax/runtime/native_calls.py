@@ -14,6 +14,7 @@ NAN_SPREAD_TARGET: Final = "morphax_nan_spread"
 PHILOX_TARGET: Final = "morphax_philox"
 ROW_ORDERS_TARGET: Final = "morphax_row_orders"
 RUNNING_TARGET: Final = "morphax_running"
+WINDOW_RANKS_TARGET: Final = "morphax_window_ranks"
 
 TARGETS: Final = {
     DRAWS_TARGET: "random",
@@ -23,6 +24,7 @@ TARGETS: Final = {
     PHILOX_TARGET: "philox",
     ROW_ORDERS_TARGET: "row_orders",
     RUNNING_TARGET: "running",
+    WINDOW_RANKS_TARGET: "window_ranks",
 }
 """The names in programs, and the parts of the compiled module that have the code."""
 

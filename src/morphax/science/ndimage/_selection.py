@@ -4,7 +4,7 @@ Samples are compared as integers in the order of floats, all NaN as one above al
 
 Windows of few samples are sorted by a network that does for all of them the same, vector by vector:
 Batcher's merge exchange, without the comparisons that the rank does not need.  For the middle of
-9, 25 and 81 samples 22, 113 and 661 are left.  Larger windows are sorted one by one.
+9, 25 and 81 samples 22, 113 and 661 are left.  Larger windows slide (`_window_ranks.py`).
 
 References: K. E. Batcher, "Sorting networks and their applications", Proceedings of the AFIPS
 Spring Joint Computer Conference 32 (1968); D. E. Knuth, The Art of Computer Programming, vol. 3,
@@ -14,6 +14,7 @@ Spring Joint Computer Conference 32 (1968); D. E. Knuth, The Art of Computer Pro
 from __future__ import annotations
 
 from functools import cache, partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
 from ...control.jit.jit import jit
 from ...numpy.order_keys import from_order_keys, order_keys
-from ...transforms.vmap import vmap
+from ._window_ranks import window_rank_p
 from ._windows import Offsets, shifted
 
 # A network for more takes longer to compile than it saves.
@@ -43,9 +44,27 @@ def selected(padded: Any, *, offsets: Offsets, shape: tuple[int, ...], rank: int
         shape: the shape of the image.
         rank: the rank, 0 ≤ rank < len(offsets).
     """
-    if len(offsets) > _LARGEST_NETWORK:
-        return _read(padded, offsets, _ranked(padded, offsets, shape, rank))
-    return _selected(offsets, shape, rank, padded)
+    if len(offsets) <= _LARGEST_NETWORK:
+        return _selected(offsets, shape, rank, padded)
+    order = _axes_to_slide(offsets, shape)
+    turned = lax.transpose(padded, order)
+    sizes, steps = [tuple([x[i] for i in order]) for x in (shape, [*zip(*offsets, strict=True)])]
+    keys = _wide(_keys(lax.stop_gradient(turned)))
+    window = tuple(sorted(zip(*steps, strict=True)))
+    places = window_rank_p.bind(keys, offsets=window, shape=sizes, rank=rank)
+    return lax.transpose(jnp.ravel(turned)[places], np.argsort(order))
+
+
+def _axes_to_slide(offsets: Offsets, shape: tuple[int, ...]) -> list[int]:
+    """The axes, last the one along which windows change least as they go along all samples."""
+    window, size = set(offsets), max(prod(shape), 1)
+
+    def changes(axis: int) -> int:
+        leaving = [o for o in offsets if (*o[:axis], o[axis] - 1, *o[axis + 1 :]) not in window]
+        return len(leaving) * size + len(offsets) * (size // shape[axis])
+
+    last = min(reversed(range(len(shape))), key=changes)
+    return [*[i for i in range(len(shape)) if i != last], last]
 
 
 @partial(custom_jvp, nondiff_argnums=(0, 1, 2))
@@ -82,15 +101,6 @@ def _selected_jvp(
     return found, _read(moved, offsets, number)
 
 
-def _ranked(padded: Any, offsets: Offsets, shape: tuple[int, ...], rank: int) -> Any:
-    """The number of the offset at which each window has the sample of a rank."""
-    keys = _keys(padded)
-    window = vmap(lambda start: lax.dynamic_slice(keys, list(start), shape))
-    samples = window(jnp.asarray(offsets, np.int32))
-    numbers = lax.broadcasted_iota(np.int32, samples.aval.shape, 0)
-    return lax.sort((samples, numbers), dimension=0, num_keys=1)[1][rank]
-
-
 def _read(padded: Any, offsets: Offsets, numbers: Any) -> Any:
     """From each sample on, the one at the offset of a number."""
     steps = jnp.asarray(np.asarray(offsets, np.int32).T)
@@ -108,6 +118,17 @@ def _keys(x: Any) -> Any:
     if _is_floating(x.aval.dtype):
         return order_keys(jnp.where(jnp.isnan(x), np.nan, x))
     return x.astype(np.uint8) if x.aval.dtype.kind == "b" else x
+
+
+def _wide(keys: Any) -> Any:
+    """The same order in int32 or int64."""
+    dtype = keys.aval.dtype
+    if dtype.kind == "i":
+        return keys if dtype.itemsize >= 4 else keys.astype(np.int32)
+    if dtype.itemsize < 4:
+        return keys.astype(np.int32)
+    signed = np.dtype(f"int{8 * dtype.itemsize}")
+    return lax.bitcast_convert_type(keys, signed) ^ signed.type(np.iinfo(signed).min)
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -17,12 +17,27 @@ from ... import lax
 from ... import numpy as jnp
 from ...control.jit.jit import jit
 from ...control.loops.loops import scan
-from ...util.records import dataclass
 from ..arguments import array, inexact, known_number, refuse, refuse_shape
 from ._distances import far_apart
 from ._prominences import prominences_of, widths_of
 
 _WHERE = "science.signal.find_peaks"
+_PROPERTIES = (
+    *("plateau_sizes", "left_edges", "right_edges", "peak_heights", "left_thresholds"),
+    *("right_thresholds", "prominences", "left_bases", "right_bases", "widths", "width_heights"),
+    *("left_ips", "right_ips"),
+)
+
+
+@final
+class _Conditions(NamedTuple):
+    """What peaks have to be; see `find_peaks`."""
+
+    height: Any
+    threshold: Any
+    prominence: Any
+    width: Any
+    plateau_size: Any
 
 
 def find_peaks(
@@ -76,7 +91,26 @@ def find_peaks(
         (Array([1, 3], dtype=int32), Array([1., 3.], dtype=float32))
     """
     x = _signal(x)
-    reach = None if distance is None else _at_least("distance", distance, 1)
+    conditions = _Conditions(height, threshold, prominence, width, plateau_size)
+    measures = prominence is not None or width is not None
+    reach, window = None, None
+    if distance is not None:
+        reach = _at_least("distance", distance, 1)
+    if measures and wlen is not None:
+        window = _at_least("wlen", wlen, 2)
+    share = None if width is None else _share(rel_height)
+    peaks, kept, number, found = _candidates(x, conditions, reach, window, share)
+    every = number if not found and reach is None else None
+    properties = {name: found[name] for name in _PROPERTIES if name in found}
+    return _gathered(peaks, kept, every, properties, size)
+
+
+# One program, whose loops eager calls would compile one by one.
+@partial(jit, static_argnames=("reach", "window", "share"), inline=True)
+def _candidates(
+    x: Any, conditions: _Conditions, reach: int | None, window: int | None, share: float | None
+) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """All peaks, which of them fulfil the conditions, how many there are, and their properties."""
     # Two samples have no peak, and neither have those beside NaN.
     length = x.aval.shape[0]
     x = jnp.pad(x, (0, max(3 - length, 0)), constant_values=np.nan)
@@ -85,29 +119,27 @@ def find_peaks(
     tops = x[peaks]
     kept = lax.broadcasted_iota(np.int32, peaks.aval.shape, 0) < number
     found: dict[str, Any] = {}
-    holds = _Conditions(peaks, length)
-    if plateau_size is not None:
+    holds = partial(_holds, peaks, length)
+    if conditions.plateau_size is not None:
         sizes = right - left + 1
-        kept = kept & holds("plateau_size", plateau_size, sizes, sizes)
+        kept = kept & holds("plateau_size", conditions.plateau_size, sizes, sizes)
         found |= {"plateau_sizes": sizes, "left_edges": left, "right_edges": right}
-    if height is not None:
-        kept = kept & holds("height", height, tops, tops)
+    if conditions.height is not None:
+        kept = kept & holds("height", conditions.height, tops, tops)
         found["peak_heights"] = tops
-    if threshold is not None:
+    if conditions.threshold is not None:
         steps = tops - x[peaks - 1], tops - x[peaks + 1]
-        kept = kept & holds("threshold", threshold, lax.min(*steps), lax.max(*steps))
+        kept = kept & holds("threshold", conditions.threshold, lax.min(*steps), lax.max(*steps))
         found |= dict(zip(("left_thresholds", "right_thresholds"), steps, strict=True))
     if reach is not None:
         kept = far_apart(lax.stop_gradient(tops), peaks, kept, reach)
-    if prominence is not None or width is not None:
-        share = None if width is None else known_number(_WHERE, "rel_height", rel_height)
-        measured = _measured(x, peaks, number, wlen, share)
+    if conditions.prominence is not None or conditions.width is not None:
+        measured = _measured(x, peaks, number, window, share)
         heights, widths = measured["prominences"], measured.get("widths")
-        kept = kept & holds("prominence", prominence, heights, heights)
-        kept = kept & holds("width", width, widths, widths)
+        kept = kept & holds("prominence", conditions.prominence, heights, heights)
+        kept = kept & holds("width", conditions.width, widths, widths)
         found |= measured
-    every = number if not found and reach is None else None
-    return _gathered(peaks, kept, every, found, size)
+    return peaks, kept, number, found
 
 
 def _signal(x: Any) -> Any:
@@ -126,22 +158,24 @@ def _at_least(argument: str, value: float, least: int) -> int:
     return math.ceil(min(number, 2**30))
 
 
+def _share(rel_height: float) -> float:
+    share = known_number(_WHERE, "rel_height", rel_height)
+    if not share >= 0:
+        refuse(_WHERE, "rel_height", f"{rel_height}", "a number ≥ 0", "0.5 is usual.")
+    return share
+
+
 def _measured(
-    x: Any, peaks: Any, number: Any, wlen: float | None, rel_height: float | None
+    x: Any, peaks: Any, number: Any, window: int | None, share: float | None
 ) -> dict[str, Any]:
     """Prominences and, at a share of them, widths."""
-    window = None if wlen is None else _at_least("wlen", wlen, 2)
     heights, (left, right) = prominences_of(x, peaks, number, window)
     measured = {"prominences": heights, "left_bases": left, "right_bases": right}
-    if rel_height is None:
+    if share is None:
         return measured
-    if not rel_height >= 0:
-        refuse(_WHERE, "rel_height", f"{rel_height}", "a number ≥ 0", "0.5 is usual.")
-    return measured | widths_of(x, peaks, number, heights, (left, right), rel_height)
+    return measured | widths_of(x, peaks, number, heights, (left, right), share)
 
 
-# A loop, which eager calls would compile each time.
-@partial(jit, inline=True)
 def _maxima(x: Any) -> tuple[Any, Any, Any]:
     """The two ends of each plateau that is higher than what is beside it, and how many there are.
 
@@ -167,46 +201,41 @@ def _maxima(x: Any) -> tuple[Any, Any, Any]:
     return jnp.where(is_one, left[:-1], 1), jnp.where(is_one, right[:-1], 1), number
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Conditions:
-    """Conditions on peaks at some places of a signal."""
+def _holds(peaks: Any, length: int, argument: str, condition: Any, low: Any, high: Any) -> Any:
+    """Where the smaller value is not below the least, and the larger not above the largest."""
+    is_pair = isinstance(condition, (tuple, list)) or np.shape(condition) == (2,)
+    least, most = condition if is_pair and len(condition) == 2 else (condition, None)
+    holds: Any = True
+    if least is not None:
+        holds = low >= _limit(peaks, length, argument, least)
+    if most is not None:
+        holds = holds & (high <= _limit(peaks, length, argument, most))
+    return holds
 
-    peaks: Any
-    length: int
 
-    def __call__(self, argument: str, condition: Any, low: Any, high: Any) -> Any:
-        """Where the smaller value is not below the least, and the larger not above the largest."""
-        is_pair = isinstance(condition, (tuple, list)) or np.shape(condition) == (2,)
-        least, most = condition if is_pair and len(condition) == 2 else (condition, None)
-        holds: Any = True
-        if least is not None:
-            holds = low >= self.limit(argument, least)
-        if most is not None:
-            holds = holds & (high <= self.limit(argument, most))
-        return holds
-
-    def limit(self, argument: str, limit: Any) -> Any:
-        """A number, or one for each peak."""
-        limit = array(_WHERE, limit)
-        if limit.aval.shape not in ((), (self.length,)):
-            refuse_shape(
-                _WHERE,
-                argument,
-                f"a condition {limit.aval} for a signal of {self.length} samples",
-                "a number, or one for each sample",
-                "Pass a pair for the least and the largest value.",
-            )
-        if not limit.aval.ndim:
-            return limit
-        return limit[self.peaks] if self.length > 1 else np.nan
+def _limit(peaks: Any, length: int, argument: str, limit: Any) -> Any:
+    """A number, or one for each peak."""
+    limit = array(_WHERE, limit)
+    if limit.aval.shape not in ((), (length,)):
+        refuse_shape(
+            _WHERE,
+            argument,
+            f"a condition {limit.aval} for a signal of {length} samples",
+            "a number, or one for each sample",
+            "Pass a pair for the least and the largest value.",
+        )
+    if not limit.aval.ndim:
+        return limit
+    return limit[peaks] if length > 1 else np.nan
 
 
 def _gathered(
     peaks: Any, kept: Any, number: Any, found: dict[str, Any], size: int | None
 ) -> tuple[Any, dict[str, Any]]:
-    """The peaks that are kept, or the first `number`, and their properties."""
-    if number is None or size is None:
+    """The peaks that are kept, or the first `number`, which have none, and their properties."""
+    if number is not None and size is None:
+        return peaks[: int(number)].astype(int), {}
+    if number is None:
         (places,) = jnp.nonzero(kept, size=size, fill_value=-1)
     else:
         places = lax.broadcasted_iota(np.int32, (size,), 0)

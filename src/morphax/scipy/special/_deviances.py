@@ -297,7 +297,12 @@ def distances_from_product(x: Any, n: Any, p: Any) -> list[Any]:
 @custom_jvp
 def gamma_deviance(a: Any, x: Any) -> Any:
     """deviance(a, x) + log(x / a), for a > 0 and x ≥ 0."""
-    return deviance_p.bind(*_aligned(a, x, x - a), powers=1)
+    return gamma_deviance_at(a, x, x - a)
+
+
+def gamma_deviance_at(a: Any, x: Any, distance: Any) -> Any:
+    """The same, given x − a too, which may have more digits; it has no derivative."""
+    return deviance_p.bind(*_aligned(a, x, distance), powers=1)
 
 
 @custom_jvp
@@ -310,6 +315,19 @@ def binomial_deviance(a: Any, b: Any, x: Any) -> Any:
 def beta_deviance(a: Any, b: Any, x: Any) -> Any:
     """binomial_deviance(a, b, x) + log((a+b)² x (1−x) / ab)."""
     return _two_deviances(a, b, x, powers=1)
+
+
+def table_deviance(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Σ x log(x / y) for the four counts x of a table ((a, b), (c, d)) and their expectations y.
+
+    Expected are rows of one distribution: in a + b the share of a + c among all.  Its rounding
+    has no effect of first order, for the sum is least there, if it is that of the rarer column.
+    """
+    is_rarer = a + c < b + d
+    pairs = [(jnp.where(is_rarer, x, y), jnp.where(is_rarer, y, x)) for x, y in ((a, b), (c, d))]
+    rarer, other = [lax.add(*counts) for counts in zip(*pairs, strict=True)]
+    share = rarer / (rarer + other)
+    return binomial_deviance(*pairs[0], share) + binomial_deviance(*pairs[1], share)
 
 
 def _two_deviances(a: Any, b: Any, x: Any, *, powers: int) -> Any:

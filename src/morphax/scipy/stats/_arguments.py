@@ -11,7 +11,6 @@ from ... import numpy as jnp
 from ...lax.elementwise.convert import convert
 from ...numpy.operands import as_array, inexact_type, promoted_inexact
 from ...util.messages import message
-from ..special._log_beta import log_beta_of_positive
 
 _ANALYTIC = ("cauchy.", "expon.ppf", "logistic.", "norm.", "pareto.ppf", "uniform.ppf")
 """Functions, or distributions, of one formula, which holds for complex numbers too."""
@@ -86,11 +85,6 @@ def counted(name: str, k: Any, loc: Any, *parameters: Any) -> list[Any]:
     count = k - loc
     is_count = (count >= 0) & (count == lax.floor(count)) & (count < np.inf)
     return [jnp.where(is_count | jnp.isnan(count), count, 0), is_count | jnp.isnan(count), *rest]
-
-
-def log_binomial(n: Any, k: Any) -> Any:
-    """log C(n, k), by C(n, k) = 1 / ((n + 1) B(k + 1, n − k + 1))."""
-    return -lax.log1p(n) - log_beta_of_positive(k + 1, n - k + 1, n + 2)
 
 
 def log_of_one_plus_square(x: Any) -> Any:

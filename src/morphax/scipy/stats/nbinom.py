@@ -16,7 +16,7 @@ from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from ..special._deviances import binomial_deviance
 from ..special._scaled_factorials import log_scaled_factorial
-from ._arguments import arguments, counted
+from ._arguments import arguments, counted, probability
 
 
 @replayed(4)
@@ -30,6 +30,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
         Array(-1.3862944, dtype=float32, weak_type=True)
     """
     count, inside, n, p = counted("nbinom.logpmf", k, loc, n, p)
+    p = probability(p)
     # It is the probability of k failures among n + k trials, times n / (n + k).
     ways = log_scaled_factorial(n + count) - log_scaled_factorial(n) - log_scaled_factorial(count)
     value = ways - binomial_deviance(n, count, p)

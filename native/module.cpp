@@ -1,6 +1,7 @@
 // The extension module morphax._native: each subject binds itself in a file of its own.
 #include <nanobind/nanobind.h>
 
+#include "bit_counts.h"
 #include "buffers.h"
 #include "calls.h"
 #include "contexts.h"
@@ -34,6 +35,7 @@
 #include "taking.h"
 #include "transposition.h"
 #include "tree.h"
+#include "triangles.h"
 #include "workers.h"
 
 NB_MODULE(_native, module) {
@@ -41,7 +43,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 41;
+  module.attr("interface") = 42;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -74,11 +76,13 @@ NB_MODULE(_native, module) {
   morphax::sequential::bind(sequential);
   nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
   morphax::kernels::bind(kernels);
+  morphax::bit_counts::bind(kernels);
   morphax::reversal::bind(kernels);
   morphax::searching::bind(kernels);
   morphax::sparse_products::bind(kernels);
   morphax::taking::bind(kernels);
   morphax::transposition::bind(kernels);
+  morphax::triangles::bind(kernels);
   nanobind::module_ keys = module.def_submodule("keys", "Keys of parameters.");
   morphax::keys::bind(keys);
   nanobind::module_ lapack = module.def_submodule("lapack", "LAPACK for stacks of matrices.");

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
+from ..engines.reference.fusion import bits_of, single_operation, steps_in_one
 from ..util.compiled import part
 
 native: Any = part("sequential")
@@ -44,6 +45,59 @@ def clip_of_numpy(out: Any, arr: Any, *limits: Any, **_: Any) -> Callable[..., A
         return smaller(larger(x, low), high)
 
     return clip
+
+
+def hypot_of_numpy(out: Any, x: Any, y: Any) -> Callable[..., Any] | None:
+    """One step, where the program has 25."""
+    dtype = out.dtype
+    is_known = x.dtype == dtype == y.dtype and out.shape in (x.shape, y.shape)
+    return single_operation(f"hypot_{dtype}", (x, y)) if is_known else None
+
+
+def isclose_of_numpy(
+    out: Any,
+    a: Any,
+    b: Any,
+    *tolerances: Any,
+    rtol: Any = 1e-05,
+    atol: Any = 1e-08,
+    equal_nan: bool = False,
+) -> Callable[..., Any] | None:
+    """Two steps, where the program has nine."""
+    dtype = a.dtype
+    known = a.shape == b.shape and dtype == b.dtype and dtype.name in ("float32", "float64")
+    if equal_nan or tolerances or not known or not {type(rtol), type(atol)} <= {int, float}:
+        return None
+    # Operands and constants are numbers 0 to 3.
+    steps = [
+        (f"tolerance_{dtype}", (1, 2, 3), dtype),
+        (f"close_{dtype}", (0, 1, 4), out.dtype),
+    ]
+    constants = [bits_of(np.asarray(x, dtype)) for x in (rtol, atol)]
+    return steps_in_one(steps, (a, b), constants)
+
+
+def bitwise_count_of_numpy(out: Any, x: Any) -> Callable[..., Any] | None:
+    """Without the magnitudes in between."""
+    is_known = _kernels is not None and x.dtype.name in ("int32", "int64")
+    return _kernels.bit_counts if is_known else None
+
+
+def tril_of_numpy(out: Any, m: Any, k: int = 0) -> Callable[..., Any] | None:
+    """Reads the triangle alone."""
+    return _triangle(m, k, True)
+
+
+def triu_of_numpy(out: Any, m: Any, k: int = 0) -> Callable[..., Any] | None:
+    """The same of the other side."""
+    return _triangle(m, k, False)
+
+
+def _triangle(m: Any, k: int, is_lower: bool) -> Callable[..., Any] | None:
+    if _kernels is None or not isinstance(m.dtype, np.dtype):
+        return None
+    number = max(-(2**40), min(int(k), 2**40))
+    return lambda m: _kernels.triangle(m, number, is_lower)
 
 
 def integer_power_of_numpy(out: Any, *_: Any) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bit_counts.h"
+#include "broken_lines.h"
 #include "buffers.h"
 #include "calls.h"
 #include "contexts.h"
@@ -77,6 +78,7 @@ NB_MODULE(_native, module) {
   nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
   morphax::kernels::bind(kernels);
   morphax::bit_counts::bind(kernels);
+  morphax::broken_lines::bind(kernels);
   morphax::reversal::bind(kernels);
   morphax::searching::bind(kernels);
   morphax::sparse_products::bind(kernels);

@@ -233,3 +233,41 @@ def test_triangles_of_many_numbers(shape: tuple[int, ...], dtype: str) -> None:
     for k in (0, 1, -1, 30, -30, 10**6, -(10**6)):
         np.testing.assert_array_equal(jnp.tril(jnp.asarray(m), k), np.tril(m, k))
         np.testing.assert_array_equal(jnp.triu(jnp.asarray(m), k=k), np.triu(m, k))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("points", [2, 10, 33, 700])
+def test_broken_lines_of_many_numbers(points: int, dtype: str) -> None:
+    rng = np.random.default_rng(points)
+    xp = np.sort(np.round(rng.standard_normal(points), 1)).astype(dtype)  # some are equal
+    fp = rng.standard_normal(points).astype(dtype)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, *xp, *np.nextafter(xp, 9)]
+    x = np.concatenate([special, rng.standard_normal(6000)]).astype(dtype).reshape(2, -1)
+    with jax.enable_x64(dtype == "float64"):
+        for ends in ([], [np.inf, -np.inf], [np.nan]):
+            line = np.sort(np.append(xp[: points - len(ends)], ends)).astype(dtype)
+            operands = [jnp.asarray(v) for v in (x, line, fp)]
+            expected = np.asarray(inspect.unwrap(jnp.interp)(*operands))
+            result = np.asarray(jnp.interp(*operands))
+            assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+            np.testing.assert_array_equal(result, expected)
+            np.testing.assert_array_equal(np.signbit(result), np.signbit(expected))
+        for options in ({"left": -1.0}, {"right": "extrapolate"}, {"period": 2.0}):
+            expected = inspect.unwrap(jnp.interp)(*operands, **options)
+            np.testing.assert_array_equal(jnp.interp(*operands, **options), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", "complex64", "bfloat16"])
+@pytest.mark.parametrize("size", [7, 9000])
+def test_regions_with_steps(size: int, dtype: str) -> None:
+    x = (np.random.default_rng(0).standard_normal((3, size)) + 0.5).astype(jnp.dtype(dtype))
+    indices = [np.s_[:, ::2], np.s_[0, 1::3], np.s_[::-2, 5:1:-1], np.s_[1:1, ::2], np.s_[..., ::4]]
+    for index in indices:
+        values = x[index][..., ::-1]
+        expected, product = x.copy(), x.copy()
+        expected[index], product[index] = values, x[index] * x[index]
+        for _ in range(2):
+            given = jnp.asarray(x)
+            np.testing.assert_array_equal(given.at[index].set(values), expected)
+            np.testing.assert_array_equal(given.at[index].multiply(x[index]), product)
+            np.testing.assert_array_equal(given, x)

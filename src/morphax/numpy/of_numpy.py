@@ -100,6 +100,23 @@ def _triangle(m: Any, k: int, is_lower: bool) -> Callable[..., Any] | None:
     return lambda m: _kernels.triangle(m, number, is_lower)
 
 
+def region_of_numpy(
+    out: Any, x: Any, values: Any, lows: tuple[int, ...], steps: tuple[int, ...]
+) -> Callable[..., Any] | None:
+    """Writes the region alone, without the places of its elements."""
+    if out.dtype != values.dtype or not isinstance(out.dtype, np.dtype):
+        return None
+    each = zip(lows, steps, values.shape, strict=True)
+    region = tuple([slice(low, low + step * (n - 1) + 1, step) for low, step, n in each])
+
+    def written(x: Any, values: Any) -> Any:
+        result = x.copy()
+        result[region] = values
+        return result
+
+    return written
+
+
 def integer_power_of_numpy(out: Any, *_: Any) -> Callable[..., Any]:
     """Bits of exponents count, so they are taken for unsigned."""
     dtype = out.dtype
@@ -180,6 +197,25 @@ def digitize_of_numpy(
         return size - found(bins[::-1], x)
 
     return digitize
+
+
+def interp_of_numpy(
+    out: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Callable[..., Any] | None:
+    """Slopes once for each piece of the line, of numbers of one dtype."""
+    dtype = out.dtype
+    is_known = x.dtype == xp.dtype == fp.dtype == dtype and dtype.name in ("float32", "float64")
+    given = left is None and right is None and period is None
+    if _kernels is None or not is_known or not given or xp.size < 2:
+        return None
+
+    def interp(x: Any, xp: Any, fp: Any) -> Any:
+        result = np.empty(x.shape, dtype)
+        points = [np.ascontiguousarray(v) for v in (xp, fp)]
+        _kernels.interpolated(*points, np.ascontiguousarray(x).ravel(), result.reshape(-1))
+        return result
+
+    return interp
 
 
 def packbits_of_numpy(

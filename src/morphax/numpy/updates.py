@@ -12,6 +12,7 @@ from .. import dtypes, lax
 from ..config import current as current_config
 from ..core import aval_of, carries_aval
 from ..dtypes.numbers import checked_int
+from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
@@ -29,6 +30,7 @@ from .index_plan import (
 )
 from .index_windows import Windows, has_windows
 from .indexing import index_columns, is_sliced, with_arrays
+from .of_numpy import region_of_numpy
 from .operands import as_array
 
 _OF_BOOLEANS = {
@@ -220,18 +222,22 @@ def _region_update(
         if whole and not (new.aval.split and any(new.aval.split.spec)):
             return resharded(new, split)  # whatever replaces all of an array, it stays split
         return lax.dynamic_update_slice(x, new, [size_value(i, np.dtype(np.int32)) for i in lows])
-    grids = np.meshgrid(
-        *[low + step * np.arange(n) for low, step, n in zip(lows, steps, shape, strict=True)],
-        indexing="ij",
-    )
-    places = np.ravel_multi_index(grids, plan.shape).astype(np.int32).reshape(-1, 1)
-    flat = lax.reshape(x, (x.aval.size,))
-    numbers = ScatterDimensionNumbers((), (0,), (0,))
     if combine is not None:
         highs = [lo + s * (n - 1) + 1 for lo, s, n in zip(lows, steps, shape, strict=True)]
         values = combine(lax.slice(x, lows, highs, steps), values)
-    new = lax.reshape(values, (places.shape[0],))
-    return lax.reshape(lax.scatter(flat, places, new, numbers, unique_indices=True), plan.shape)
+    return _with_region(x, values, tuple(lows), tuple(steps))
+
+
+@replayed(2, of_many=region_of_numpy)
+def _with_region(x: Any, values: Any, lows: tuple[int, ...], steps: tuple[int, ...]) -> Any:
+    """`x` with values at every so many places along each axis, from `lows` on."""
+    plain = x.aval.shape
+    each = zip(lows, steps, values.aval.shape, strict=True)
+    grids = np.meshgrid(*[low + step * np.arange(n) for low, step, n in each], indexing="ij")
+    places = np.ravel_multi_index(grids, plain).astype(np.int32).reshape(-1, 1)
+    numbers = ScatterDimensionNumbers((), (0,), (0,))
+    flat, new = lax.reshape(x, (x.aval.size,)), lax.reshape(values, (places.shape[0],))
+    return lax.reshape(lax.scatter(flat, places, new, numbers, unique_indices=True), plain)
 
 
 def _without_new_axes(values: Any, kept: tuple[int, ...], plan: IndexPlan) -> Any:

@@ -271,3 +271,20 @@ def test_regions_with_steps(size: int, dtype: str) -> None:
             np.testing.assert_array_equal(given.at[index].set(values), expected)
             np.testing.assert_array_equal(given.at[index].multiply(x[index]), product)
             np.testing.assert_array_equal(given, x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [1, 3, 4, 10, 16])
+def test_polynomials_of_many_numbers(count: int, dtype: str) -> None:
+    rng = np.random.default_rng(count)
+    p = rng.standard_normal(count).astype(dtype)
+    p[0] = [-0.0, 2.5][count % 2]
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 1e30]
+    x = np.concatenate([special, rng.standard_normal(8993)]).astype(dtype)
+    with jax.enable_x64(dtype == "float64"):
+        for shape in ((9000,), (3, 3000)):
+            operands = jnp.asarray(p), jnp.asarray(x).reshape(shape)
+            expected = np.asarray(inspect.unwrap(jnp.polyval)(*operands))
+            result = np.asarray(jnp.polyval(*operands))
+            assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+            assert result.tobytes() == expected.tobytes()

@@ -251,6 +251,22 @@ def poly_of_numpy(out: Any, zeros: Any) -> Callable[..., Any] | None:
     return poly
 
 
+def polyval_of_numpy(out: Any, p: Any, x: Any, unroll: int = 16) -> Callable[..., Any] | None:
+    """Four powers at once, of which only the last leaves the registers."""
+    dtype = out.dtype
+    is_known = p.dtype == x.dtype == dtype and dtype.name in ("float32", "float64")
+    if native is None or not is_known or p.ndim != 1 or not 0 < p.size <= unroll:
+        return None
+
+    def polyval(p: Any, x: Any) -> Any:
+        values = np.empty(out.shape, dtype)
+        places = np.ascontiguousarray(x).ravel()
+        native.polynomial(np.ascontiguousarray(p), places, values.reshape(-1))
+        return values
+
+    return polyval
+
+
 def polydiv_of_numpy(
     quotient: Any, remainder: Any, u: Any, v: Any, trim_leading_zeros: bool = False
 ) -> Callable[..., Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -231,12 +232,17 @@ def _region_update(
 @replayed(2, of_many=region_of_numpy)
 def _with_region(x: Any, values: Any, lows: tuple[int, ...], steps: tuple[int, ...]) -> Any:
     """`x` with values at every so many places along each axis, from `lows` on."""
-    plain = x.aval.shape
-    each = zip(lows, steps, values.aval.shape, strict=True)
-    grids = np.meshgrid(*[low + step * np.arange(n) for low, step, n in each], indexing="ij")
-    places = np.ravel_multi_index(grids, plain).astype(np.int32).reshape(-1, 1)
+    plain, shape, size = x.aval.shape, values.aval.shape, values.aval.size
+    # Counted where they are needed: as constants they would be part of each program.
+    weights = [math.prod(plain[axis + 1 :]) for axis in range(len(plain))]
+    first = sum([low * weight for low, weight in zip(lows, weights, strict=True)])
+    places = lax.full(shape, first, np.int32)
+    for axis, (step, weight) in enumerate(zip(steps, weights, strict=True)):
+        counted = lax.broadcasted_iota(np.int32, shape, axis)
+        places = lax.add(places, lax.mul(counted, np.int32(step * weight)))
     numbers = ScatterDimensionNumbers((), (0,), (0,))
-    flat, new = lax.reshape(x, (x.aval.size,)), lax.reshape(values, (places.shape[0],))
+    flat, new = lax.reshape(x, (x.aval.size,)), lax.reshape(values, (size,))
+    places = lax.reshape(places, (size, 1))
     return lax.reshape(lax.scatter(flat, places, new, numbers, unique_indices=True), plain)
 
 

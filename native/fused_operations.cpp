@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "compositions.h"
 #include "deviances.h"
 #include "elementary.h"
 #include "exponentials.h"
@@ -411,19 +412,21 @@ Loop product_with_sum(Loop product, Loop sum) {
 }
 
 const Operation* find(std::string_view name) {
-  for (const Operation& operation : kOperations) {
-    if (operation.name == name) return &operation;
+  for (const Operations& all :
+       {Operations{kOperations, std::size(kOperations)}, wide_operations(), compositions()}) {
+    const Operation* end = all.first + all.count;
+    const Operation* found =
+        std::find_if(all.first, end, [name](const Operation& one) { return one.name == name; });
+    if (found != end) return found;
   }
-  const auto [first, count] = wide_operations();
-  const auto* found =
-      std::find_if(first, first + count, [name](const Operation& one) { return one.name == name; });
-  return found == first + count ? nullptr : found;
+  return nullptr;
 }
 
 void for_each_name(void (*visit)(std::string_view name, void* data), void* data) {
-  for (const Operation& operation : kOperations) visit(operation.name, data);
-  const auto [first, count] = wide_operations();
-  std::for_each(first, first + count, [&](const Operation& one) { visit(one.name, data); });
+  for (const Operations& all :
+       {Operations{kOperations, std::size(kOperations)}, wide_operations(), compositions()}) {
+    for (std::size_t i = 0; i < all.count; ++i) visit(all.first[i].name, data);
+  }
 }
 
 }  // namespace morphax::fused

@@ -1,6 +1,8 @@
 // The extension module morphax._native: each subject binds itself in a file of its own.
 #include <nanobind/nanobind.h>
 
+#include "bit_counts.h"
+#include "broken_lines.h"
 #include "buffers.h"
 #include "calls.h"
 #include "contexts.h"
@@ -34,6 +36,7 @@
 #include "taking.h"
 #include "transposition.h"
 #include "tree.h"
+#include "triangles.h"
 #include "window_ranks.h"
 #include "workers.h"
 
@@ -42,7 +45,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 42;
+  module.attr("interface") = 43;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -75,11 +78,14 @@ NB_MODULE(_native, module) {
   morphax::sequential::bind(sequential);
   nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
   morphax::kernels::bind(kernels);
+  morphax::bit_counts::bind(kernels);
+  morphax::broken_lines::bind(kernels);
   morphax::reversal::bind(kernels);
   morphax::searching::bind(kernels);
   morphax::sparse_products::bind(kernels);
   morphax::taking::bind(kernels);
   morphax::transposition::bind(kernels);
+  morphax::triangles::bind(kernels);
   nanobind::module_ keys = module.def_submodule("keys", "Keys of parameters.");
   morphax::keys::bind(keys);
   nanobind::module_ lapack = module.def_submodule("lapack", "LAPACK for stacks of matrices.");

@@ -55,7 +55,7 @@ template <typename T>
 void places_of(Numbers<T> sorted, Numbers<T> values, bool behind, Places out) {
   const auto size = static_cast<std::int64_t>(sorted.size());
   const auto count = static_cast<std::int64_t>(values.size());
-  if (size == 0 || size > std::numeric_limits<std::int32_t>::max() || values.size() != out.size())
+  if (size == 0 || sorted.size() > kMostPlaces || values.size() != out.size())
     throw nb::value_error("places of other counts, or in a vector that is empty or too long");
   const T *of = sorted.data(), *from = values.data();
   std::int32_t* to = out.data();
@@ -73,6 +73,15 @@ void bind_of(nb::module_& module) {
 }
 
 }  // namespace
+
+void places_behind(const float* sorted, std::int64_t size, const float* values, std::int64_t count,
+                   std::int32_t* places) {
+  find<true>(sorted, size, values, count, places);
+}
+void places_behind(const double* sorted, std::int64_t size, const double* values,
+                   std::int64_t count, std::int32_t* places) {
+  find<true>(sorted, size, values, count, places);
+}
 
 void bind(nb::module_& module) {
   bind_of<float>(module);

@@ -1,14 +1,21 @@
-// Loops over few numbers whose steps wait for one another: polynomials from their zeros, quotients
-// of polynomials, updates of Cholesky factors.  NumPy takes several calls for each step.
+// Loops over few numbers whose steps wait for one another: polynomials from their zeros, their
+// values and quotients, updates of Cholesky factors.  NumPy takes several calls for each step.
 //
 // Results are written into arrays of the caller's.
 #include "sequential.h"
 
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "elementary.h"
+#include "kernels.h"
+#include "workers.h"
 
 namespace morphax::sequential {
 
@@ -66,6 +73,47 @@ void divided(Vector<T> divisor, Changed<T> quotient, Changed<T> rest) {
   }
 }
 
+// Four more powers of polynomials, each product and sum rounded, as numbers in registers.
+template <typename T>
+MORPHAX_INLINE void add_powers(const T* p, const T* x, std::int64_t count, T* totals) {
+  const T a = p[0], b = p[1], c = p[2], d = p[3];
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T at = x[i];
+    totals[i] = (((totals[i] * at + a) * at + b) * at + c) * at + d;
+  }
+}
+// Compilers make several versions of plain functions only.
+MORPHAX_VECTORIZED_INTEGERS
+void add_powers_of(const float* p, const float* x, std::int64_t count, float* totals) {
+  add_powers(p, x, count, totals);
+}
+MORPHAX_VECTORIZED_INTEGERS
+void add_powers_of(const double* p, const double* x, std::int64_t count, double* totals) {
+  add_powers(p, x, count, totals);
+}
+
+// p₀ xⁿ⁻¹ + … + pₙ₋₁ by Horner's rule from 0 on, so coefficients 0 in front change nothing.
+template <typename T>
+void polynomial(Vector<T> coefficients, Vector<T> x, Changed<T> out) {
+  constexpr std::int64_t kBlock = 512;
+  const std::size_t given = coefficients.shape(0), powers = (given + 3) / 4 * 4;
+  if (x.shape(0) != out.shape(0)) throw nb::value_error("polynomial: arrays of other sizes");
+  std::vector<T> p(powers, 0);
+  std::copy_n(coefficients.data(), given, p.end() - static_cast<std::ptrdiff_t>(given));
+  const T* from = x.data();
+  T* to = out.data();
+  const auto size = static_cast<std::int64_t>(x.shape(0));
+  const nb::gil_scoped_release others_run;
+  in_parts(size, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t start = begin; start < end; start += kBlock) {
+      const std::int64_t block = std::min(kBlock, end - start);
+      std::fill_n(to + start, block, T{0});
+      for (std::size_t i = 0; i < powers; i += 4)
+        add_powers_of(&p[i], from + start, block, to + start);
+    }
+  });
+}
+
 // Rotations take `w` into the rows of an upper triangle, for all rows in order.
 template <typename T>
 void cholesky_update(ChangedMatrix<T> rows, Changed<T> w) {
@@ -93,7 +141,9 @@ void bind_polynomials(nb::module_& module) {
 }
 
 template <typename T>
-void bind_update(nb::module_& module) {
+void bind_real(nb::module_& module) {
+  module.def("polynomial", &polynomial<T>, nb::arg().noconvert(), nb::arg().noconvert(),
+             nb::arg().noconvert());
   module.def("cholesky_update", &cholesky_update<T>, nb::arg().noconvert(), nb::arg().noconvert());
 }
 
@@ -104,8 +154,8 @@ void bind(nb::module_& module) {
   bind_polynomials<double>(module);
   bind_polynomials<std::complex<float>>(module);
   bind_polynomials<std::complex<double>>(module);
-  bind_update<float>(module);
-  bind_update<double>(module);
+  bind_real<float>(module);
+  bind_real<double>(module);
 }
 
 }  // namespace morphax::sequential

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,7 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.config import override
+from morphax.control.calls import interpreted_operations
 from morphax.engines.reference import bodies
 
 
@@ -78,3 +81,26 @@ def test_what_watches_execution_sees_each_operation() -> None:
         assert np.isnan(loop()).any()
     with override(debug_nans=True), pytest.raises(FloatingPointError, match="log"):
         loop()
+
+
+def test_small_loops_load_no_compiler() -> None:
+    """Nor do those whose functions are new."""
+    lines = [
+        "import sys; import morphax.numpy as jnp; from morphax import lax",
+        "lax.fori_loop(0, 10, lambda i, x: x * 0.5 + i, 1.0)",
+        "lax.while_loop(lambda s: s[0] < 20, lambda s: (s[0] + 1, s[1] * 1.5), (0, 1.0))",
+        "lax.scan(lambda c, x: (c + x, jnp.sin(c)), 0.0, jnp.arange(10.0))",
+        "lax.map(lambda x: jnp.sin(x) + 1, jnp.arange(10.0))",
+        "loaded = [m for m in sys.modules if m.startswith(('llvmlite', 'jaxlib'))]",
+        "assert not loaded and 'morphax.engines.native.engine' not in sys.modules, loaded",
+    ]
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
+
+
+def test_only_rows_of_kernels_are_interpreted_for_long() -> None:
+    x, place = jnp.ones(3), jnp.ones(3).sharding
+    plain = jax.make_jaxpr(lambda v: jax.nn.relu(v) * 2)(x).jaxpr
+    nested = jax.make_jaxpr(lambda v: lax.fori_loop(0, 3, lambda i, w: w + i, v))(x).jaxpr
+    large = jax.make_jaxpr(lambda v: v * 2)(jnp.ones(5000)).jaxpr
+    counts = [interpreted_operations(place, body) for body in (plain, nested, large)]
+    assert counts[0] > counts[1] > counts[2] == 0

@@ -63,9 +63,15 @@ _OF_DENSITIES = {
     )
     for dtype in ("float32", "float64")
 }
+# And `tests/numpy/test_of_numpy.py` these, which are several operations each.
+_COMPOSITIONS = {
+    f"{name}_{dtype}"
+    for name in ("hypot", "tolerance", "close")
+    for dtype in ("float32", "float64")
+}
 _OPERATIONS = sorted(
     fusion.native.operations
-    - {"random_bits_uint32", *_CONVERSIONS, *_OF_OTHER_STEPS, *_OF_DENSITIES}
+    - {"random_bits_uint32", *_CONVERSIONS, *_OF_OTHER_STEPS, *_OF_DENSITIES, *_COMPOSITIONS}
 )
 _DTYPES = {name: np.dtype(name).num for name in _POINTS}
 _OF_ONE = (

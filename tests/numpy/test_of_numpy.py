@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -171,3 +172,119 @@ def test_scalars_of_numpy_are_operands_too() -> None:
         np.testing.assert_array_equal(jnp.gcd(several, six), [2, 6])
         np.testing.assert_array_equal(jnp.gcd(six, several), [2, 6])
         np.testing.assert_array_equal(jnp.searchsorted(several, np.int32(5)), 1)
+
+
+SPECIAL = [0.0, 1.0, 3.5, 1e-3, np.inf, np.nan, 1e-45, 5e-324, 2e-38, 1.7e38, 1e-300, 1e300]
+
+
+def _pairs(dtype: str) -> tuple[Any, Any]:
+    """All pairs of special numbers, and random ones: more than are few, in no whole blocks."""
+    rng = np.random.default_rng(0)
+    with np.errstate(over="ignore"):
+        special = np.array([*SPECIAL, *[-x for x in SPECIAL], 1 + 1e-5], dtype)
+    x, y = (side.ravel() for side in np.meshgrid(special, special))
+    more = rng.standard_normal((2, 5000)) * np.exp2(rng.uniform(-126, 126, (2, 5000)))
+    near = np.stack([more[0], more[0] * (1 + 1e-6 * rng.standard_normal(5000))])
+    together = np.concatenate([[x, y], more, near], axis=1).astype(dtype)
+    return together[0], together[1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["hypot", "isclose"])
+def test_one_pass_has_the_bits_of_the_program(name: str, dtype: str) -> None:
+    function = getattr(jnp, name)
+    with jax.enable_x64(dtype == "float64"):
+        x, y = map(jnp.asarray, _pairs(dtype))
+        expected = np.asarray(inspect.unwrap(function)(x, y))
+        result = np.asarray(function(x, y))
+        assert (result.dtype, result.tobytes()) == (expected.dtype, expected.tobytes())
+        matrices = x[:6000].reshape(2, 3000), y[3000].reshape(())
+        for operands in (matrices, matrices[::-1], (x[:5000, None], y[:2])):
+            expected = np.asarray(inspect.unwrap(function)(*operands))
+            assert np.asarray(function(*operands)).tobytes() == expected.tobytes()
+
+
+def test_tolerances_of_many_numbers() -> None:
+    x, y = map(jnp.asarray, _pairs("float32"))
+    for options in ({}, {"rtol": 0.1}, {"atol": 1}, {"rtol": 0, "atol": 0}, {"equal_nan": True}):
+        expected = inspect.unwrap(jnp.isclose)(x, y, **options)
+        np.testing.assert_array_equal(jnp.isclose(x, y, **options), expected)
+    np.testing.assert_array_equal(jnp.isclose(x, y, 0.1), jnp.isclose(x, y, rtol=0.1))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64", "bool"])
+def test_bits_of_many_numbers(dtype: str) -> None:
+    with jax.enable_x64(True):
+        x = np.random.default_rng(0).integers(0, 256, 40_000).astype(np.uint8).view(dtype)
+        if dtype == "bool":
+            x = np.arange(5000) % 3 == 0
+        else:
+            x = np.append(x, np.array([np.iinfo(dtype).min, np.iinfo(dtype).max], dtype))
+        result = jnp.bitwise_count(jnp.asarray(x))
+        assert result.dtype == np.uint8
+        expected = x if dtype == "bool" else np.bitwise_count(x)
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", "complex64", "bfloat16"])
+@pytest.mark.parametrize("shape", [(100, 70), (70, 100), (3, 50, 40), (5000, 1), (0, 5000)])
+def test_triangles_of_many_numbers(shape: tuple[int, ...], dtype: str) -> None:
+    m = (np.random.default_rng(0).standard_normal(shape) + 0.5).astype(jnp.dtype(dtype))
+    for k in (0, 1, -1, 30, -30, 10**6, -(10**6)):
+        np.testing.assert_array_equal(jnp.tril(jnp.asarray(m), k), np.tril(m, k))
+        np.testing.assert_array_equal(jnp.triu(jnp.asarray(m), k=k), np.triu(m, k))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("points", [2, 10, 33, 700])
+def test_broken_lines_of_many_numbers(points: int, dtype: str) -> None:
+    rng = np.random.default_rng(points)
+    xp = np.sort(np.round(rng.standard_normal(points), 1)).astype(dtype)  # some are equal
+    fp = rng.standard_normal(points).astype(dtype)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, *xp, *np.nextafter(xp, 9)]
+    x = np.concatenate([special, rng.standard_normal(6000)]).astype(dtype).reshape(2, -1)
+    with jax.enable_x64(dtype == "float64"):
+        for ends in ([], [np.inf, -np.inf], [np.nan]):
+            line = np.sort(np.append(xp[: points - len(ends)], ends)).astype(dtype)
+            operands = [jnp.asarray(v) for v in (x, line, fp)]
+            expected = np.asarray(inspect.unwrap(jnp.interp)(*operands))
+            result = np.asarray(jnp.interp(*operands))
+            assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+            np.testing.assert_array_equal(result, expected)
+            np.testing.assert_array_equal(np.signbit(result), np.signbit(expected))
+        for options in ({"left": -1.0}, {"right": "extrapolate"}, {"period": 2.0}):
+            expected = inspect.unwrap(jnp.interp)(*operands, **options)
+            np.testing.assert_array_equal(jnp.interp(*operands, **options), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", "complex64", "bfloat16"])
+@pytest.mark.parametrize("size", [7, 9000])
+def test_regions_with_steps(size: int, dtype: str) -> None:
+    x = (np.random.default_rng(0).standard_normal((3, size)) + 0.5).astype(jnp.dtype(dtype))
+    indices = [np.s_[:, ::2], np.s_[0, 1::3], np.s_[::-2, 5:1:-1], np.s_[1:1, ::2], np.s_[..., ::4]]
+    for index in indices:
+        values = x[index][..., ::-1]
+        expected, product = x.copy(), x.copy()
+        expected[index], product[index] = values, x[index] * x[index]
+        for _ in range(2):
+            given = jnp.asarray(x)
+            np.testing.assert_array_equal(given.at[index].set(values), expected)
+            np.testing.assert_array_equal(given.at[index].multiply(x[index]), product)
+            np.testing.assert_array_equal(given, x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [1, 3, 4, 10, 16])
+def test_polynomials_of_many_numbers(count: int, dtype: str) -> None:
+    rng = np.random.default_rng(count)
+    p = rng.standard_normal(count).astype(dtype)
+    p[0] = [-0.0, 2.5][count % 2]
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 1e30]
+    x = np.concatenate([special, rng.standard_normal(8993)]).astype(dtype)
+    with jax.enable_x64(dtype == "float64"):
+        for shape in ((9000,), (3, 3000)):
+            operands = jnp.asarray(p), jnp.asarray(x).reshape(shape)
+            expected = np.asarray(inspect.unwrap(jnp.polyval)(*operands))
+            result = np.asarray(jnp.polyval(*operands))
+            assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+            assert result.tobytes() == expected.tobytes()

@@ -14,6 +14,7 @@ from ..engines.choice import engine_for
 from ..engines.engine import Options
 from ..engines.reference.eager import as_array
 from ..engines.reference.engine import MOST_INTERPRETED, REFERENCE
+from ..engines.reference.kernel_program import has_kernels
 from ..runtime.places import whole_on_devices_of
 from ..runtime.sharding import Sharding
 from ..util.memo import memoize
@@ -34,6 +35,9 @@ def split_tangents(
 
 
 _nothing = nullcontext()
+# Operations of a loop whose steps are rows of kernels: to apply one costs 1 µs, to call a compiled
+# loop 60, and to load a compiler and to compile it 30 ms.
+_MOST_OF_KERNELS = 96
 
 
 def no_scope(step: int) -> AbstractContextManager[Any]:
@@ -69,7 +73,9 @@ def interpreted_operations(place: Sharding, *bodies: Jaxpr) -> int:
         not has_checks(body.effects) and engine_for(body, place, MOST_INTERPRETED) is REFERENCE
         for body in bodies
     ]
-    return MOST_INTERPRETED if all(interpreted) else 0
+    if not all(interpreted):
+        return 0
+    return _MOST_OF_KERNELS if all(map(has_kernels, bodies)) else MOST_INTERPRETED
 
 
 def bound(results: Sequence[Any], place: Sharding, committed: bool) -> list[Array]:

@@ -20,6 +20,7 @@ from ..util.messages import message
 from .integer_powers import integer_power
 from .logic import greater, less
 from .masked_products import masked_product
+from .of_numpy import hypot_of_numpy
 from .operands import BOOL, as_array, promoted, promoted_inexact, refuse_out_and_where
 
 _INT32 = np.dtype(np.int32)
@@ -344,7 +345,7 @@ def sign(x: Any, /) -> Any:
     return lax.sign(*promoted("sign", x))
 
 
-@replayed(2)
+@replayed(2, of_many=hypot_of_numpy)
 def hypot(x1: Any, x2: Any, /) -> Any:
     """√(x² + y²) of real numbers, element by element, without overflow in between.
 

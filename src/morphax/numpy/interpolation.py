@@ -13,13 +13,14 @@ from ..util.messages import message
 from .arithmetic import add, multiply, remainder, subtract, true_divide
 from .indexing import getitem
 from .joining import concatenate
+from .of_numpy import interp_of_numpy
 from .operands import as_array, inexact_type, promoted_inexact
 from .selection import clip, where
 from .sorted_vectors import searchsorted
 from .sorting import argsort
 
 
-@replayed(3)
+@replayed(3, of_many=interp_of_numpy)
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:

@@ -14,6 +14,7 @@ from ..dtypes.numbers import bounds
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.bitwise import and_p, not_p, or_p, xor_p
 from ..lax.elementwise.comparison import eq_p, ge_p, gt_p, le_p, lt_p, ne_p
+from .of_numpy import bitwise_count_of_numpy
 from .operands import BOOL, PYTHON_SCALARS, as_truth, promoted, refuse_out_and_where
 
 
@@ -192,7 +193,7 @@ def right_shift(x1: Any, x2: Any, /) -> Any:
 bitwise_right_shift = right_shift
 
 
-@replayed(1)
+@replayed(1, of_many=bitwise_count_of_numpy)
 def bitwise_count(x: Any, /) -> Any:
     """The number of bits set in |x|, as uint8."""
     (x,) = promoted("bitwise_count", x)

@@ -19,7 +19,7 @@ from ..util.messages import message
 from .arithmetic import power
 from .at import At
 from .creation import placed
-from .of_numpy import diag_of_numpy
+from .of_numpy import diag_of_numpy, tril_of_numpy, triu_of_numpy
 from .operands import as_array, settled
 from .searching import nonzero
 from .selection import diagonal, where
@@ -86,13 +86,13 @@ def tri(
     return convert(below, target)
 
 
-@replayed(1)
+@replayed(1, of_many=tril_of_numpy)
 def tril(m: Any, k: int = 0) -> Any:
     """The matrices `m` with zeros above the `k`-th diagonal."""
     return _triangle("tril", m, lambda mask, m: where(mask, m, lax.full_like(m, 0)), k)
 
 
-@replayed(1)
+@replayed(1, of_many=triu_of_numpy)
 def triu(m: Any, k: int = 0) -> Any:
     """The matrices `m` with zeros below the `k`-th diagonal."""
     return _triangle("triu", m, lambda mask, m: where(mask, lax.full_like(m, 0), m), k, -1)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
+from ..engines.reference.fusion import bits_of, single_operation, steps_in_one
 from ..util.compiled import part
 
 native: Any = part("sequential")
@@ -44,6 +45,76 @@ def clip_of_numpy(out: Any, arr: Any, *limits: Any, **_: Any) -> Callable[..., A
         return smaller(larger(x, low), high)
 
     return clip
+
+
+def hypot_of_numpy(out: Any, x: Any, y: Any) -> Callable[..., Any] | None:
+    """One step, where the program has 25."""
+    dtype = out.dtype
+    is_known = x.dtype == dtype == y.dtype and out.shape in (x.shape, y.shape)
+    return single_operation(f"hypot_{dtype}", (x, y)) if is_known else None
+
+
+def isclose_of_numpy(
+    out: Any,
+    a: Any,
+    b: Any,
+    *tolerances: Any,
+    rtol: Any = 1e-05,
+    atol: Any = 1e-08,
+    equal_nan: bool = False,
+) -> Callable[..., Any] | None:
+    """Two steps, where the program has nine."""
+    dtype = a.dtype
+    known = a.shape == b.shape and dtype == b.dtype and dtype.name in ("float32", "float64")
+    if equal_nan or tolerances or not known or not {type(rtol), type(atol)} <= {int, float}:
+        return None
+    # Operands and constants are numbers 0 to 3.
+    steps = [
+        (f"tolerance_{dtype}", (1, 2, 3), dtype),
+        (f"close_{dtype}", (0, 1, 4), out.dtype),
+    ]
+    constants = [bits_of(np.asarray(x, dtype)) for x in (rtol, atol)]
+    return steps_in_one(steps, (a, b), constants)
+
+
+def bitwise_count_of_numpy(out: Any, x: Any) -> Callable[..., Any] | None:
+    """Without the magnitudes in between."""
+    is_known = _kernels is not None and x.dtype.name in ("int32", "int64")
+    return _kernels.bit_counts if is_known else None
+
+
+def tril_of_numpy(out: Any, m: Any, k: int = 0) -> Callable[..., Any] | None:
+    """Reads the triangle alone."""
+    return _triangle(m, k, True)
+
+
+def triu_of_numpy(out: Any, m: Any, k: int = 0) -> Callable[..., Any] | None:
+    """The same of the other side."""
+    return _triangle(m, k, False)
+
+
+def _triangle(m: Any, k: int, is_lower: bool) -> Callable[..., Any] | None:
+    if _kernels is None or not isinstance(m.dtype, np.dtype):
+        return None
+    number = max(-(2**40), min(int(k), 2**40))
+    return lambda m: _kernels.triangle(m, number, is_lower)
+
+
+def region_of_numpy(
+    out: Any, x: Any, values: Any, lows: tuple[int, ...], steps: tuple[int, ...]
+) -> Callable[..., Any] | None:
+    """Writes the region alone, without the places of its elements."""
+    if out.dtype != values.dtype or not isinstance(out.dtype, np.dtype):
+        return None
+    each = zip(lows, steps, values.shape, strict=True)
+    region = tuple([slice(low, low + step * (n - 1) + 1, step) for low, step, n in each])
+
+    def written(x: Any, values: Any) -> Any:
+        result = x.copy()
+        result[region] = values
+        return result
+
+    return written
 
 
 def integer_power_of_numpy(out: Any, *_: Any) -> Callable[..., Any]:
@@ -128,6 +199,25 @@ def digitize_of_numpy(
     return digitize
 
 
+def interp_of_numpy(
+    out: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Callable[..., Any] | None:
+    """Slopes once for each piece of the line, of numbers of one dtype."""
+    dtype = out.dtype
+    is_known = x.dtype == xp.dtype == fp.dtype == dtype and dtype.name in ("float32", "float64")
+    given = left is None and right is None and period is None
+    if _kernels is None or not is_known or not given or xp.size < 2:
+        return None
+
+    def interp(x: Any, xp: Any, fp: Any) -> Any:
+        result = np.empty(x.shape, dtype)
+        points = [np.ascontiguousarray(v) for v in (xp, fp)]
+        _kernels.interpolated(*points, np.ascontiguousarray(x).ravel(), result.reshape(-1))
+        return result
+
+    return interp
+
+
 def packbits_of_numpy(
     out: Any, a: Any, axis: int | None = None, bitorder: Any = "big"
 ) -> Callable[..., Any]:
@@ -159,6 +249,22 @@ def poly_of_numpy(out: Any, zeros: Any) -> Callable[..., Any] | None:
         return coefficients
 
     return poly
+
+
+def polyval_of_numpy(out: Any, p: Any, x: Any, unroll: int = 16) -> Callable[..., Any] | None:
+    """Four powers at once, of which only the last leaves the registers."""
+    dtype = out.dtype
+    is_known = p.dtype == x.dtype == dtype and dtype.name in ("float32", "float64")
+    if native is None or not is_known or p.ndim != 1 or not 0 < p.size <= unroll:
+        return None
+
+    def polyval(p: Any, x: Any) -> Any:
+        values = np.empty(out.shape, dtype)
+        places = np.ascontiguousarray(x).ravel()
+        native.polynomial(np.ascontiguousarray(p), places, values.reshape(-1))
+        return values
+
+    return polyval
 
 
 def polydiv_of_numpy(

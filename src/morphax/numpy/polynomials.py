@@ -24,7 +24,7 @@ from .convolution import convolve
 from .indexing import getitem
 from .insertion import trim_zeros
 from .linalg.spectra import eigvals
-from .of_numpy import poly_of_numpy, polydiv_of_numpy
+from .of_numpy import poly_of_numpy, polydiv_of_numpy, polyval_of_numpy
 from .operands import as_array, concrete_values, inexact_type, of_one_dtype
 from .shaping import broadcast_to
 
@@ -296,7 +296,7 @@ def poly(seq_of_zeros: Any) -> Any:
     return start
 
 
-@replayed(2)
+@replayed(2, of_many=polyval_of_numpy)
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     """p₀ xⁿ⁻¹ + … + pₙ₋₁, by Horner's rule.
 

@@ -15,6 +15,7 @@ from ..lax.elementwise.convert import convert
 from ..util.messages import message
 from .complex_numbers import is_complex
 from .creation import asarray
+from .of_numpy import isclose_of_numpy
 from .operands import as_array, promoted, promoted_inexact
 
 finfo = dtypes.finfo
@@ -109,7 +110,7 @@ def signbit(x: Any, /) -> Any:
     return lax.lt(x, np.zeros((), x.aval.dtype)[()])
 
 
-@replayed(4)
+@replayed(4, of_many=isclose_of_numpy)
 @checked_as_one
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Where |a − b| ≤ atol + rtol |b|; infinities must be equal.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -12,6 +13,7 @@ from .. import dtypes, lax
 from ..config import current as current_config
 from ..core import aval_of, carries_aval
 from ..dtypes.numbers import checked_int
+from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
@@ -29,6 +31,7 @@ from .index_plan import (
 )
 from .index_windows import Windows, has_windows
 from .indexing import index_columns, is_sliced, with_arrays
+from .of_numpy import region_of_numpy
 from .operands import as_array
 
 _OF_BOOLEANS = {
@@ -220,18 +223,27 @@ def _region_update(
         if whole and not (new.aval.split and any(new.aval.split.spec)):
             return resharded(new, split)  # whatever replaces all of an array, it stays split
         return lax.dynamic_update_slice(x, new, [size_value(i, np.dtype(np.int32)) for i in lows])
-    grids = np.meshgrid(
-        *[low + step * np.arange(n) for low, step, n in zip(lows, steps, shape, strict=True)],
-        indexing="ij",
-    )
-    places = np.ravel_multi_index(grids, plan.shape).astype(np.int32).reshape(-1, 1)
-    flat = lax.reshape(x, (x.aval.size,))
-    numbers = ScatterDimensionNumbers((), (0,), (0,))
     if combine is not None:
         highs = [lo + s * (n - 1) + 1 for lo, s, n in zip(lows, steps, shape, strict=True)]
         values = combine(lax.slice(x, lows, highs, steps), values)
-    new = lax.reshape(values, (places.shape[0],))
-    return lax.reshape(lax.scatter(flat, places, new, numbers, unique_indices=True), plan.shape)
+    return _with_region(x, values, tuple(lows), tuple(steps))
+
+
+@replayed(2, of_many=region_of_numpy)
+def _with_region(x: Any, values: Any, lows: tuple[int, ...], steps: tuple[int, ...]) -> Any:
+    """`x` with values at every so many places along each axis, from `lows` on."""
+    plain, shape, size = x.aval.shape, values.aval.shape, values.aval.size
+    # Counted where they are needed: as constants they would be part of each program.
+    weights = [math.prod(plain[axis + 1 :]) for axis in range(len(plain))]
+    first = sum([low * weight for low, weight in zip(lows, weights, strict=True)])
+    places = lax.full(shape, first, np.int32)
+    for axis, (step, weight) in enumerate(zip(steps, weights, strict=True)):
+        counted = lax.broadcasted_iota(np.int32, shape, axis)
+        places = lax.add(places, lax.mul(counted, np.int32(step * weight)))
+    numbers = ScatterDimensionNumbers((), (0,), (0,))
+    flat, new = lax.reshape(x, (x.aval.size,)), lax.reshape(values, (size,))
+    places = lax.reshape(places, (size, 1))
+    return lax.reshape(lax.scatter(flat, places, new, numbers, unique_indices=True), plain)
 
 
 def _without_new_axes(values: Any, kept: tuple[int, ...], plan: IndexPlan) -> Any:

@@ -9,7 +9,7 @@ of the loop is kept once, one that is a slice of a scanned array is not copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, final
 
@@ -34,8 +34,9 @@ from ...core import (
 )
 from ...core.partition import selected
 from ...engines import loops
-from ...engines.reference.bodies import apply_body
+from ...engines.reference.bodies import apply_body, known_kernels
 from ...engines.reference.eager import as_array
+from ...engines.reference.float_errors import without_float_errors
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ground.linear_structure import add_tangents, instantiate, zeros
 from ...lax.shape.joining import stack
@@ -96,17 +97,28 @@ class Scan(HasBodies):
             return run_compiled(self, operands, params)
         parts = self.wiring.parts(operands, params)
         slices = jaxpr.in_avals[len(operands) - len(parts["xs"]) :]
-        rows = [(aval, x.to_host()) for aval, x in zip(slices, parts["xs"], strict=True)]
-        carry, columns = _steps(
-            parts,
-            params,
-            lambda i: [Array(aval, np.asarray(x[i])) for aval, x in rows],
-            no_scope,
-            apply_body,
-        )
-        ys = [np.stack([as_array(y).to_host() for y in column]) for column in columns]
-        avals = [stacked_aval(a, length) for a in jaxpr.out_avals[len(carry) :]]
-        return bound([*carry, *map(Array, avals, ys)], place, committed)
+        rows = [x.to_host() for x in parts["xs"]]
+
+        def slices_at(i: int) -> list[Any]:
+            return [np.asarray(x[i]) for x in rows]
+
+        carry: Iterable[Any]
+        kernels = known_kernels(operands, jaxpr)
+        if kernels is not None:
+            hosts = parts.map(Array.to_host)
+            results = without_float_errors(_steps, hosts, params, slices_at, no_scope, kernels)
+            carry, columns = map(Array, jaxpr.out_avals, results[0]), results[1]
+        else:
+            carry, found = _steps(
+                parts,
+                params,
+                lambda i: list(map(Array, slices, slices_at(i))),
+                no_scope,
+                apply_body,
+            )
+            columns = [[as_array(y).to_host() for y in column] for column in found]
+        avals = [stacked_aval(a, length) for a in jaxpr.out_avals[params["num_carry"] :]]
+        return bound([*carry, *map(Array, avals, map(np.stack, columns))], place, committed)
 
     def lower(
         self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Param
@@ -273,7 +285,7 @@ def _steps(
     slices: Callable[[int], Sequence[Any]],
     scope: Callable[[int], AbstractContextManager[Any]],
     apply: Callable[..., list[Any]] = apply_jaxpr,
-) -> tuple[list[Any], list[tuple[Any, ...]]]:
+) -> tuple[Sequence[Any], Sequence[Sequence[Any]]]:
     """The loop itself, in the current trace.
 
     Args:

@@ -25,7 +25,8 @@ from ...core import (
     without_references,
 )
 from ...engines import loops
-from ...engines.reference.bodies import apply_body
+from ...engines.reference.bodies import apply_body, known_kernels
+from ...engines.reference.float_errors import without_float_errors
 from ...engines.xla.moved_bits import bits_of, is_moved_as_bits, moved_value
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.indexing.dynamic_slicing import DynamicUpdateSlice
@@ -89,8 +90,14 @@ class Loops(HasBodies):
         cost = max(len(condition.eqns) + len(body.eqns), 1)
         place, committed = placement_of(operands, self.name)
         most = -(-interpreted_operations(place, condition, body) // cost)
-        values, is_over = _steps(parts, condition, body, no_scope, most, apply_body)
-        carry = bound(values, place, committed)
+        kernels = known_kernels(operands, condition, body)
+        if kernels is not None:
+            hosts, steps = parts.map(Array.to_host), (condition, body, no_scope, most, kernels)
+            values, is_over = without_float_errors(_steps, hosts, *steps)
+            carry = list(map(Array, body.out_avals, values))
+        else:
+            values, is_over = _steps(parts, condition, body, no_scope, most, apply_body)
+            carry = bound(values, place, committed)
         return carry if is_over else run_compiled(self, parts.replaced(carry=carry).flat, params)
 
     def with_carried_condition(
@@ -349,7 +356,7 @@ def _steps(
             (goes_on,) = apply(condition, *cond_consts, *carry)
             if not (goes_on.to_host() if type(goes_on) is Array else bool(goes_on)):
                 return carry, True
-            carry = apply(body, *body_consts, *carry)
+            carry = list(apply(body, *body_consts, *carry))
     return carry, False
 
 

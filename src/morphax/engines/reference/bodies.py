@@ -7,7 +7,7 @@ long to make as some applications of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from ...array import Array
@@ -48,6 +48,24 @@ def apply_body(jaxpr: Jaxpr, *operands: Any) -> list[Any]:
         return apply_jaxpr(jaxpr, *operands)
     results: list[Any] = body.program([x._host for x in operands])
     return results
+
+
+def known_kernels(operands: Sequence[Any], *jaxprs: Jaxpr) -> Callable[..., Any] | None:
+    """How to apply the bodies of a loop with these operands to NumPy arrays.
+
+    Returns:
+        (body, arrays) → arrays, for `without_float_errors`; `None` where a body was not applied
+        often, or to call kernels is not all there is to do.
+    """
+    kernels = {}
+    for jaxpr in jaxprs:
+        body = _bodies[jaxpr]
+        if body is missing or body.program is None:
+            return None
+        kernels[jaxpr] = body.program.function
+    if not _are_at_home(operands):
+        return None
+    return lambda jaxpr, *arrays: kernels[jaxpr](*arrays)
 
 
 def _are_at_home(operands: Sequence[Any]) -> bool:

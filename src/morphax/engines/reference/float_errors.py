@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
 
 
 def _setting() -> tuple[ContextVar[Any], Any] | None:
@@ -45,3 +47,12 @@ def _switch(setting: tuple[ContextVar[Any], Any] | None) -> tuple[Callable[[], A
 
 ignore_float_errors, restore_float_errors = _switch(_setting())
 """Ignore errors in this context until `restore_float_errors` is given what this returned."""
+
+
+def without_float_errors(function: Callable[..., T], *args: Any) -> T:
+    """The result of a call in which errors are ignored."""
+    setting = ignore_float_errors()
+    try:
+        return function(*args)
+    finally:
+        restore_float_errors(setting)

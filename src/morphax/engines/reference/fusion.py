@@ -100,15 +100,31 @@ def single_operation(
     """
     if name not in OPERATIONS and not (OPERATIONS and isinstance(name, np.ufunc)):
         return None
+    assert name is not None, "it is one of them"
+    step = (name, tuple(range(len(avals) + len(constants))), dtype or avals[0].dtype)
+    return steps_in_one([step], avals, [(word, 4) for word in constants])
+
+
+def steps_in_one(
+    steps: Sequence[tuple[Operation, tuple[int, ...], Any]],
+    avals: Sequence[Any],
+    constants: Sequence[tuple[int, int]],
+) -> Callable[..., Any] | None:
+    """Compiled operations, of the last of which comes the result.
+
+    Args:
+        steps: the operation of each, what it reads and its dtype.  Operands are numbered first,
+            then constants, then steps.
+        avals: of the operands; `None` is given where they are not of one shape or without axes.
+        constants: the bits of each, and of how many bytes it is.
+    """
     shape = max([x.shape for x in avals], key=len)
-    if any([x.shape not in (shape, ()) for x in avals]):
+    if not OPERATIONS or any([x.shape not in (shape, ()) for x in avals]):
         return None
     operands = [(_DTYPES[dtype_name(x.dtype)], x.shape == shape) for x in avals]
-    out = len(operands) + len(constants)
-    result = _DTYPES[dtype_name(dtype or avals[0].dtype)]
-    steps, results = [(name, tuple(range(out)), result)], [(out, result)]
-    words = [(word, 4) for word in constants]
-    made: Callable[..., Any] = native.make(operands, words, steps, results, shape)
+    numbered = [(name, reads, _DTYPES[dtype_name(dtype)]) for name, reads, dtype in steps]
+    result = len(avals) + len(constants) + len(steps) - 1, numbered[-1][2]
+    made: Callable[..., Any] = native.make(operands, constants, numbered, [result], shape)
     return made
 
 
@@ -124,7 +140,11 @@ def _dtype(v: Var) -> int:
 
 def _bits_of(literal: Literal) -> tuple[int, int]:
     """The bits of a number as registers have it, and of how many bytes it is."""
-    number = np.asarray(literal.val, literal.aval.dtype)
+    return bits_of(np.asarray(literal.val, literal.aval.dtype))
+
+
+def bits_of(number: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """The same of a number in NumPy."""
     if number.dtype in _NARROW:
         number = number.astype(np.float32)
     if number.itemsize == 8:

@@ -42,11 +42,7 @@ def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelCall |
     """
     if any([eqn.primitive.plain_program or eqn.primitive.composed for eqn in jaxpr.eqns]):
         jaxpr = stage_closed(partial(_without_calls, jaxpr), jaxpr.in_avals)
-    plain = [
-        eqn.primitive.execute is None and eqn.primitive.process_eval is None and not eqn.effects
-        for eqn in jaxpr.eqns
-    ]
-    if not all(plain):
+    if not has_kernels(jaxpr):
         return None
     jaxpr = without_repeats(jaxpr)
     to_copy = copied(jaxpr)
@@ -55,6 +51,18 @@ def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelCall |
     last_uses = _last_uses(jaxpr) if is_large else {}
     function = _function(jaxpr, to_copy, last_uses, collect is not None)
     return KernelCall(pooled(function) if is_large else function, jaxpr.out_avals, collect)
+
+
+def has_kernels(jaxpr: Jaxpr) -> bool:
+    """Whether each operation is a plain call of NumPy, or holds a program of such."""
+    for eqn in jaxpr.eqns:
+        primitive = eqn.primitive
+        if primitive.plain_program is not None:
+            if not has_kernels(eqn.params[primitive.plain_program]):
+                return False
+        elif primitive.execute is not None or primitive.process_eval is not None or eqn.effects:
+            return False
+    return True
 
 
 def _without_calls(jaxpr: Jaxpr, *operands: Any) -> list[Any]:

@@ -68,6 +68,7 @@ def replayed(
     operands: int,
     arrays: Sequence[str] = (),
     by_numpy: Callable[..., Any] | None = None,
+    of_many: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Let eager calls of a function replay its kernels.
 
@@ -80,6 +81,7 @@ def replayed(
         by_numpy: for a function whose program has loops, or is made for the compiler: (avals of the
             results and the operands, the other arguments by name) → a function of the
             operands in NumPy, of the same numbers; or None, where the program is to do it.
+        of_many: the same, asked where an operand has many elements only.
     """
 
     def decorate(function: F) -> F:
@@ -92,7 +94,7 @@ def replayed(
         positions = (*[OPERAND] * operands, *later)
         programs: Programs = MemoTable(max_entries=1024)
         calls: Calls = MemoTable(max_entries=1024)
-        replay = _Replay(function, by_numpy, names, positions, roles, programs)
+        replay = _Replay(function, by_numpy, of_many, names, positions, roles, programs)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -122,6 +124,7 @@ class _Replay:
         self,
         function: Callable[..., Any],
         by_numpy: Callable[..., Any] | None,
+        of_many: Callable[..., Any] | None,
         names: Sequence[str],
         positions: tuple[int, ...],
         roles: dict[str, int],
@@ -129,6 +132,7 @@ class _Replay:
     ) -> None:
         self._function = function
         self._by_numpy = by_numpy
+        self._of_many = of_many
         self._names = names
         self._parameters = positions, roles
         self._programs = programs
@@ -147,7 +151,8 @@ class _Replay:
             if self._by_numpy is None and _is_first(self._met, key, signature, given):
                 with recording():
                     return self._function(*args, **kwargs)
-            made = _program(self._function, self._by_numpy, self._names, signature, args, kwargs)
+            by_hand = self._by_numpy or (self._of_many if _are_many(signature) else None)
+            made = _program(self._function, by_hand, self._names, signature, args, kwargs)
             program = self._programs.add(key, made)
         return None if program is None else program(inputs)
 
@@ -218,14 +223,16 @@ def _is_first(
         return False
     if is_recording():
         return True
-    if met[key] is not missing or any(
-        [a.size > _FEW_ELEMENTS for a in avals_of_signature(signature)]
-    ):
+    if met[key] is not missing or _are_many(signature):
         return False
     if math.prod(_sizes(given)) > _FEW:
         return False
     met.add(key, True)
     return True
+
+
+def _are_many(signature: Sequence[Any]) -> bool:
+    return any([a.size > _FEW_ELEMENTS for a in avals_of_signature(signature)])
 
 
 def _sizes(given: Iterable[Any]) -> Iterator[int]:

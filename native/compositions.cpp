@@ -1,0 +1,95 @@
+// Functions of several operations, each as one step of a chain.
+//
+// A step reads and writes memory, so 25 of them take 25 times as long as what they compute.  Here
+// they are in one loop, rounded as they are one by one; the twins are the programs of
+// `morphax/numpy/arithmetic.py` and `predicates.py`.
+#include "compositions.h"
+
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+
+#include "fused_loops.h"
+
+namespace morphax::fused {
+
+namespace {
+
+using elementary::f32;
+using elementary::u32;
+using f64 = double;
+
+// Powers of two that keep squares in range (`morphax/lax/elementwise/square_ranges.py`).
+template <typename T>
+struct Squares;
+template <>
+struct Squares<f32> {
+  using Bits = u32;
+  static constexpr f32 kSmall = 0x1p-51f, kOfSmall = 0x1p64f, kLarge = 0x1p63f, kOfLarge = 0x1p-65f;
+};
+template <>
+struct Squares<f64> {
+  using Bits = std::uint64_t;
+  static constexpr f64 kSmall = 0x1p-409, kOfSmall = 0x1p512, kLarge = 0x1p511, kOfLarge = 0x1p-513;
+};
+
+// x where `condition` is true, else y: by bits, for compilers make jumps of several choices.
+template <typename T>
+MORPHAX_INLINE T chosen(bool condition, T x, T y) {
+  using Bits = typename Squares<T>::Bits;
+  const Bits mask = Bits{0} - static_cast<Bits>(condition);
+  return elementary::bits_as<T>((elementary::bits_as<Bits>(x) & mask) |
+                                (elementary::bits_as<Bits>(y) & ~mask));
+}
+
+MORPHAX_INLINE f32 root(f32 x) { return __builtin_sqrtf(x); }
+MORPHAX_INLINE f64 root(f64 x) { return __builtin_sqrt(x); }
+
+// √(x² + y²) of numbers without sign: infinite if one of them is, even if the other is NaN.
+template <typename T>
+MORPHAX_INLINE T length(T x, T y) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  const bool x_is_first = (x >= y) | (x == kInfinity) | ((x != x) & (y != kInfinity));
+  const T larger = chosen(x_is_first, x, y);
+  const bool is_infinite = larger == kInfinity, is_whole = (larger == 0) | is_infinite;
+  const T smaller = chosen<T>(is_infinite, 0, chosen(x_is_first, y, x));
+  const T divisor = chosen<T>(is_whole, 1, larger);
+  const bool is_large = divisor > Squares<T>::kLarge, is_small = divisor < Squares<T>::kSmall;
+  const auto of_sizes = [&](T of_small, T of_large) {
+    return chosen(is_small, of_small, chosen<T>(is_large, of_large, 1));
+  };
+  const T scale = of_sizes(Squares<T>::kOfSmall, Squares<T>::kOfLarge);
+  // To divide by a power of two is to multiply by another.
+  const T inverse = of_sizes(1 / Squares<T>::kOfSmall, 1 / Squares<T>::kOfLarge);
+  const T a = divisor * scale, b = smaller * scale;
+  return chosen(is_whole, larger, root(a * a + b * b) * inverse);
+}
+
+MORPHAX_BINARY(hypot_f32, f32, f32, length(__builtin_fabsf(x), __builtin_fabsf(y)))
+MORPHAX_BINARY(hypot_f64, f64, f64, length(__builtin_fabs(x), __builtin_fabs(y)))
+
+// Whether x is at most z away from y, which is finite, or equal to it.
+template <typename T>
+MORPHAX_INLINE u32 is_close(T x, T y, T z) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  const bool is_finite = std::fabs(y) < kInfinity;
+  return ((std::fabs(x - y) <= z) & is_finite) | (x == y);
+}
+
+MORPHAX_TERNARY(tolerance_f32, f32, f32, __builtin_fabsf(x) * y + z)
+MORPHAX_TERNARY(tolerance_f64, f64, f64, __builtin_fabs(x) * y + z)
+MORPHAX_TERNARY(close_f32, f32, u32, is_close(x, y, z))
+MORPHAX_TERNARY(close_f64, f64, u32, is_close(x, y, z))
+
+constexpr Operation kOperations[] = {
+    {"hypot_float32", 2, hypot_f32},         {"hypot_float64", 2, hypot_f64, nullptr, true},
+    {"tolerance_float32", 3, tolerance_f32}, {"tolerance_float64", 3, tolerance_f64, nullptr, true},
+    {"close_float32", 3, close_f32},         {"close_float64", 3, close_f64, nullptr, true},
+};
+
+}  // namespace
+
+Operations compositions() { return {kOperations, std::size(kOperations)}; }
+
+}  // namespace morphax::fused

@@ -80,8 +80,8 @@ _LARGE: Final = 1 << 17
 # Nanoseconds for each byte of these.  What the system takes to give XLA memory for results does not
 # count: a program that is run again gets what it was given before.
 _BROUGHT: Final = 0.01
-# What XLA takes to have another thread run a program of larger arrays, and, from so many bytes on, a
-# second one a part of them.
+# What XLA takes to have another thread run a program of larger arrays, and, from so many bytes on,
+# a second one a part of it.
 _WOKEN: Final = 25e3
 _SHARED_BYTES: Final = 1 << 19
 # Single elements of larger arrays take longer than those in the first caches.

@@ -230,6 +230,12 @@ AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
     "few numbers": (lambda a: jnp.sin(a) @ a, (x,), "native", "are expected"),
     "large arrays": (lambda a: a + 1, (jnp.ones(10_000_000),), "xla", "10000000 elements"),
     "threads would be woken": (lambda a: 2 / a, (jnp.ones(100_000),), "native", "are expected"),
+    "parts of complex numbers": (
+        lambda a: jnp.angle(a),
+        (jnp.ones(100_000, np.complex64),),
+        "native",
+        "are expected",
+    ),
     "more work than that": (jnp.tanh, (jnp.ones(1_000_000),), "xla", "are expected"),
     "few features": (images, (jnp.ones((8, 16, 16, 1)), jnp.ones((3, 3, 1, 16))), "native", ""),
     "strides": (strided, (jnp.ones((8, 16, 16, 1)), jnp.ones((3, 3, 1, 16))), "xla", "conv"),

@@ -78,6 +78,8 @@ constexpr void (NearZero::* together())() {
   if (std::is_same_v<F, Upper>) return &NearZero::compute_upper;
   if (std::is_same_v<F, LogOfLower>) return &NearZero::compute_log_of_lower;
   if (std::is_same_v<F, LogOfUpper>) return &NearZero::compute_log_of_upper;
+  if (std::is_same_v<F, SlopeOfLower>) return &NearZero::compute_slope_of_lower;
+  if (std::is_same_v<F, SlopeOfSample>) return &NearZero::compute_slope_of_sample;
   return nullptr;
 }
 

@@ -131,6 +131,70 @@ void set_logarithm_of_upper(NearZero& b) {
   }
 }
 
+// ψ(z) for 1 ≤ z ≤ 31: moved up by ten steps, and there the asymptotic series.
+//
+// Σ 1 / (z + k) for k < 10 is 2z + 9 times Σ 1 / (u + c) with u = z (z + 9), where c is k (9 − k):
+// the logarithmic derivative of Π (u + c), of which the polynomials are the derivative and the
+// product.
+MORPHAX_INLINE double digamma_above_one(double z) {
+  constexpr double kSlope[] = {5, 240, 3924, 24352, 40320};
+  constexpr double kProduct[] = {1, 60, 1308, 12176, 40320, 0};
+  constexpr double kSeries[] = {-1 / 240., 1 / 252., -1 / 120., 1 / 12.};
+  const double u = z * (z + 9), high = z + 10, inverse = 1 / high, square = inverse * inverse;
+  const double below = (2 * z + 9) * wide::polynomial(kSlope, u) / wide::polynomial(kProduct, u);
+  const double rest = 0.5 * inverse + square * wide::polynomial(kSeries, square);
+  return wide::logarithm(high) - rest - below;
+}
+
+// Sums over n of (−x)ⁿ / n! times 1 / (a+n), and times n / (a+n)².
+struct Sums {
+  double value, slope;
+};
+
+// Puts two terms, from n on, before sums of those that follow.
+template <int n>
+MORPHAX_INLINE Sums two_terms_before(Sums sums, double a, double x, double square) {
+  constexpr double kFirst = inverse_factorial(n), kSecond = inverse_factorial(n + 1);
+  const double b = a + n, next = a + (n + 1), inverse = 1 / (b * next);
+  const double first = next * inverse, second = b * inverse;
+  const double value = kFirst * first - kSecond * x * second;
+  const double slope = n * kFirst * first * first - (n + 1) * kSecond * x * second * second;
+  return {sums.value * square + value, sums.slope * square + slope};
+}
+
+// With M = e⁻ˣ S = 1 + a Σ (−x)ⁿ / (n! (a+n)), where S is the series, the slope is
+// (ψ(a+1) − log x) M − M′.
+MORPHAX_VECTORIZED
+void set_slopes(NearZero& b) {
+  for (int i = 0; i < NearZero::kCount; ++i) {
+    const double a = b.a[i], x = b.x[i], square = x * x;
+    // What follows fourteen terms is less than 10⁻¹¹.
+    Sums sums = two_terms_before<13>({0, 0}, a, x, square);
+    sums = two_terms_before<11>(sums, a, x, square);
+    sums = two_terms_before<9>(sums, a, x, square);
+    sums = two_terms_before<7>(sums, a, x, square);
+    sums = two_terms_before<5>(sums, a, x, square);
+    sums = two_terms_before<3>(sums, a, x, square);
+    sums = two_terms_before<1>(sums, a, x, square);
+    const double score = digamma_above_one(a + 1) - wide::logarithm(x);
+    b.slope[i] = score * (1 - x * a * sums.value) + x * sums.slope;
+  }
+}
+
+MORPHAX_VECTORIZED
+void set_slope_of_lower(NearZero& b) {
+  for (int i = 0; i < NearZero::kCount; ++i) {
+    b.result[i] = -wide::exponential(b.exponent[i]) * b.slope[i];
+  }
+}
+
+MORPHAX_VECTORIZED
+void set_slope_of_sample(NearZero& b) {
+  for (int i = 0; i < NearZero::kCount; ++i) {
+    b.result[i] = b.x[i] / b.a[i] * wide::exponential(b.x[i]) * b.slope[i];
+  }
+}
+
 }  // namespace
 
 void NearZero::compute_lower() {
@@ -150,5 +214,11 @@ void NearZero::compute_log_of_lower() {
 void NearZero::compute_log_of_upper() {
   set_exponents(*this), set_lower(*this), set_upper(*this), set_logarithm_of_upper(*this);
 }
+
+void NearZero::compute_slope_of_lower() {
+  set_exponents(*this), set_slopes(*this), set_slope_of_lower(*this);
+}
+
+void NearZero::compute_slope_of_sample() { set_slopes(*this), set_slope_of_sample(*this); }
 
 }  // namespace morphax::incomplete_gamma

@@ -16,6 +16,8 @@ struct NearZero {
   double series[kCount];
   // P, and Q with all its digits.
   double lower[kCount], upper[kCount];
+  // a e⁻ˣ ∂ log x / ∂a at constant P.
+  double slope[kCount];
   double result[kCount];
 
   // Whether an element is one of these; both numbers are positive.
@@ -26,6 +28,8 @@ struct NearZero {
   void compute_upper();
   void compute_log_of_lower();
   void compute_log_of_upper();
+  void compute_slope_of_lower();
+  void compute_slope_of_sample();
 };
 
 }  // namespace morphax::incomplete_gamma

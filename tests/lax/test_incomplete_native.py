@@ -91,19 +91,31 @@ def _near_zero() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return a.astype(np.float32), rng.permutation(x).astype(np.float32)
 
 
-@pytest.mark.parametrize("name", ["igamma", "igammac", "log_igamma", "log_igammac"])
+_NEAR_ZERO = (
+    "igamma",
+    "igammac",
+    "log_igamma",
+    "log_igammac",
+    "igamma_grad_a",
+    "random_gamma_grad",
+)
+
+
+@pytest.mark.parametrize("name", _NEAR_ZERO)
 def test_numbers_near_zero_have_all_digits(name: str) -> None:
     a, x = _near_zero()
     with np.errstate(all="ignore"):
         exact = FORMULAS[name](HostNotation(), a.astype(np.float64), x.astype(np.float64))
     out = np.empty(a.size, np.float32)
     getattr(native, name)(a, x, out)
-    rounded = np.asarray(exact).astype(np.float32)
+    is_in_range = np.abs(exact) < np.finfo(np.float32).max  # of the slopes of tiny parameters
+    np.testing.assert_array_equal(out[~is_in_range], np.asarray(exact, np.float32)[~is_in_range])
+    rounded = np.asarray(exact)[is_in_range].astype(np.float32)
     unit = np.abs(np.spacing(rounded)).astype(np.float64)
-    assert np.max(np.abs(out - np.asarray(exact)) / unit) < 0.6
+    assert np.max(np.abs(out - np.asarray(exact))[is_in_range] / unit) < 0.6
 
 
-@pytest.mark.parametrize("name", ["igamma", "log_igammac"])
+@pytest.mark.parametrize("name", ["igamma", "log_igammac", "igamma_grad_a", "random_gamma_grad"])
 def test_no_bit_depends_on_neighbours(name: str) -> None:
     a, x = _near_zero()
     a[::3] *= 20

@@ -270,10 +270,21 @@ def test_log_gamma_next_to_zeros(name: str, zero: float, dtype: Any) -> None:
         expected = np.array(_truths(truth, [x]), float)
         function = getattr(jax.lax, name)
         # Next to the root of ψ eager float32 has half of the bits that are left there.
-        tolerance = (64 if (name, dtype) == ("digamma", np.float32) else 8) * np.finfo(dtype).eps
-        runs = [jax.jit(function, compiler_options={"jax_cpu_engine": e}) for e in ENGINES]
-        for run in (function, *runs):
+        eager = (64 if (name, dtype) == ("digamma", np.float32) else 8) * np.finfo(dtype).eps
+        np.testing.assert_allclose(np.asarray(function(x), float), expected, eager)
+        for engine in ENGINES:
+            run = jax.jit(function, compiler_options={"jax_cpu_engine": engine})
+            tolerance = 8 * np.finfo(dtype).eps
             np.testing.assert_allclose(np.asarray(run(x), float), expected, tolerance)
+
+
+def test_digamma_of_single_has_all_digits() -> None:
+    x = np.concatenate([np.linspace(-30.3, 40, 3000), np.geomspace(1e-30, 1e30, 1000)])
+    x = np.concatenate([x, -0.5 - np.arange(9) + 1e-3, [9.9999, 10.0, 10.0001]]).astype(np.float32)
+    expected = np.array(_truths(mpmath.digamma, [x]), float)
+    for engine in ENGINES:
+        run = jax.jit(jax.lax.digamma, compiler_options={"jax_cpu_engine": engine})
+        np.testing.assert_allclose(np.asarray(run(x), float), expected, 1.01 * 2.0**-24)
 
 
 def test_log_odds_next_to_their_zero() -> None:

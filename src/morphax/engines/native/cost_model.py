@@ -80,6 +80,10 @@ _LARGE: Final = 1 << 17
 # Nanoseconds for each byte of these.  What the system takes to give XLA memory for results does not
 # count: a program that is run again gets what it was given before.
 _BROUGHT: Final = 0.01
+# What XLA takes to have another thread run a program of larger arrays, and, from so many bytes on,
+# a second one a part of it.
+_WOKEN: Final = 25e3
+_SHARED_BYTES: Final = 1 << 19
 # Single elements of larger arrays take longer than those in the first caches.
 _MOST_OF_SCALARS: Final = 1 << 17
 # Of larger products the library uses several threads, which wait for each other where others run.
@@ -118,7 +122,7 @@ def judged(program: LoopProgram) -> Verdict:
     if largest > _SHARED_BY_XLA:
         brought = _of_memory(program, work)
         native += brought
-        xla = XLA[CALL] + (xla - XLA[CALL]) / _processors_of_xla() + brought
+        xla = XLA[CALL] + (xla - XLA[CALL]) / _processors_of_xla() + brought + _woken(program)
         margin = _MARGIN_OF_VECTORS if is_of_vectors else MARGIN
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     is_long = not is_of_vectors and native > _LONGEST
@@ -132,7 +136,16 @@ def _processors_of_xla() -> float:
     return (1 + processors()) / 2
 
 
+def _woken(program: LoopProgram) -> float:
+    """What it takes to wake the threads that XLA uses."""
+    return _WOKEN * (2 if sum(_bytes_of_arrays(program)) > _SHARED_BYTES else 1)
+
+
 def _of_memory(program: LoopProgram, work: Work) -> float:
     """What it takes to bring memory of large arrays."""
-    sizes = [x.size * x.dtype.itemsize for x in (*program.inputs, *program.outputs)]
-    return _BROUGHT * min(sum([n for n in sizes if n > _LARGE]), work.moved)
+    large = sum([n for n in _bytes_of_arrays(program) if n > _LARGE])
+    return _BROUGHT * min(large, work.moved)
+
+
+def _bytes_of_arrays(program: LoopProgram) -> list[int]:
+    return [x.size * x.dtype.itemsize for x in (*program.inputs, *program.outputs)]

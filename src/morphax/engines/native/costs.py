@@ -26,11 +26,15 @@ from .functions.table import is_ours
 from .llvm_scalars import is_library_function
 from .loop_plans import LoopPlans
 from .packs import packed
-from .vector_loops import VectorLoop
+from .vector_loops import STRIDES, VectorLoop
 from .work import Work
 
 STEPS_OF_WHILE: Final = 100
 """So many steps a `while` is taken to make."""
+
+# How far apart elements are that are a vector, or are picked out of vectors.
+_NEXT: Final = (0, 1, -1)
+_NEAR: Final = (*_NEXT, *STRIDES)
 
 # What a function of the C library takes.
 _NANOSECONDS: Final = {"erf": 3, "erfc": 3, "fmod": 2, "lgamma": 7, "asin": 4, "acos": 4}
@@ -69,7 +73,8 @@ class _Count:
                     total.wide_slow += len(statement)
                 case Load(_, buffer, index) | Store(buffer, index):
                     total.moved += buffer.dtype.itemsize
-                    total.accesses += vectors is None or vectors.factor(index) not in (0, 1, -1)
+                    near = _NEAR if type(statement) is Load else _NEXT
+                    total.accesses += vectors is None or vectors.factor(index) not in near
                 case Copy(buffer, _, size):
                     total.moved += 2 * size * buffer.dtype.itemsize
                     total.nests += not in_nest

@@ -23,6 +23,7 @@ from ..ground.formulas import formula_of_arrays
 from ..ground.kinds import FLOATING
 from ..ground.loop_formulas import formula_of_scalars
 from .arithmetic import mul, neg
+from .digamma import digamma_of_single
 from .exponential import exp
 from .inverse_erf import inverse_erf
 from .log_gamma import log_gamma_of_single
@@ -219,7 +220,7 @@ def _digamma(x: Any) -> Any:
 
 
 def _digamma_for(dtype: Any) -> Callable[..., Any]:
-    return partial(log_gamma_formulas.digamma, is_single=dtype != np.float64)
+    return log_gamma_formulas.digamma if dtype == np.float64 else digamma_of_single
 
 
 @final

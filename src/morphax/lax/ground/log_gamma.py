@@ -16,7 +16,6 @@ import math
 from typing import Any
 
 from .horner import polynomial
-from .single import log_of_quotient
 
 # Polynomials by interpolation in Chebyshev's points with 60 digits, highest power first; those "in
 # single" are for results of 8 digits.
@@ -58,17 +57,11 @@ _ABOUT_ROOT = (
     0.005936795278346364, -0.01855061538185726, 0.060135621060196195, -0.21181371064072865,
     0.9510558760318328,
 )  # fmt: skip
-# Taylor's series of ψ there, and how far it has the digits of float32.
-_NEXT_TO_ROOT = (-0.16394270544240652, 0.258499760955651, -0.4427631689835921, 0.9676722454476212)
-_NEXT = 4e-3
-_ROOT, _REST_OF_ROOT = 1.4616321449683622, 9.549995429965697e-17
+ROOT, REST_OF_ROOT = 1.4616321449683622, 9.549995429965697e-17
+"""The root of ψ in two parts."""
 
 # Beyond it ψ is its series.  Below it is moved up by as many steps.
 _STEPS = 10
-# Σ 1 / (x + k) for k < 10 is 2x + 9 times Σ 1 / (u + c) with u = x (x + 9), where c is k (9 − k):
-# the logarithmic derivative of Π (u + c), of which these are the derivative and the product.
-_SLOPE = (5.0, 240.0, 3924.0, 24352.0, 40320.0)
-_PRODUCT = (1.0, 60.0, 1308.0, 12176.0, 40320.0, 0.0)
 OF_DIGAMMA = (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
 """B₂ₖ / 2k, highest power of 1/x² first."""
 
@@ -108,34 +101,20 @@ def log_gamma(m: Any, x: Any, *, is_single: bool = False) -> Any:
     return m.where(abs(x) == math.inf, math.inf, value)
 
 
-def _steps_in_single(x: Any) -> Any:
-    """Σ 1 / (x + k) for k < 10, by one division, which costs some roundings."""
-    u = x * (x + 9.0)
-    return (2.0 * x + 9.0) * polynomial(_SLOPE, u) / polynomial(_PRODUCT, u)
-
-
-def digamma(m: Any, x: Any, *, is_single: bool = False) -> Any:
-    """ψ(x), in float64: NaN at the poles 0, −1, −2 and so on, and at −∞.
-
-    With `is_single` it has the digits of float32, and some more.
-    """
+def digamma(m: Any, x: Any) -> Any:
+    """ψ(x), in float64: NaN at the poles 0, −1, −2 and so on, and at −∞."""
     is_left = x < 0.5
     z = m.where(is_left, 1.0 - x, x)
     is_low = z < float(_STEPS)
     low = m.where(is_low, z, 1.0)
-    below = _steps_in_single(low) if is_single else sum([1.0 / (low + k) for k in range(_STEPS)])
+    below = sum([1.0 / (low + k) for k in range(_STEPS)])
     high = m.where(is_low, z + float(_STEPS), z)
     inverse = 1.0 / high
     square = inverse * inverse
-    log = log_of_quotient(m, high, high - 1.0) if is_single else m.log(high)
-    series = log - 0.5 * inverse - square * polynomial(OF_DIGAMMA[-4 if is_single else 0 :], square)
-    distance = (z - _ROOT) - _REST_OF_ROOT
-    if is_single:
-        is_near = abs(distance) < _NEXT
-        near = distance * polynomial(_NEXT_TO_ROOT, distance)
-    else:
-        is_near = (z >= 1.0) & (z <= 2.0)
-        near = distance * polynomial(_ABOUT_ROOT, 2.0 * m.where(is_near, z, 1.5) - 3.0)
+    series = m.log(high) - 0.5 * inverse - square * polynomial(OF_DIGAMMA, square)
+    distance = (z - ROOT) - REST_OF_ROOT
+    is_near = (z >= 1.0) & (z <= 2.0)
+    near = distance * polynomial(_ABOUT_ROOT, 2.0 * m.where(is_near, z, 1.5) - 3.0)
     right = m.where(is_near, near, m.where(is_low, series - below, series))
     # Of what x is past a whole number the tangent is exact enough next to the poles.
     past = m.where(is_left, x - m.floor(x + 0.5), 0.25)

@@ -187,7 +187,7 @@ def twice_artanh(s: Any) -> Any:
     is_single = dtypes.finfo(aval_of(s).dtype).bits <= 32
     square = lax.square(s)
     series = polynomial(_OF_ARTANH_IN_SINGLE if is_single else _OF_ARTANH, square)
-    return 2 * s * (1 + square * series)
+    return 2 * s + 2 * s * (square * series)
 
 
 @custom_jvp
@@ -222,8 +222,11 @@ _score_of_rest.defjvps(
 def log_ratio(x: Any, y: Any, distance: Any) -> Any:
     """log(x / y) of positive numbers, given y − x too, with all its digits where x is next to y."""
     is_near = lax.abs(distance) < 0.5 * y
-    near = lax.log1p(-jnp.where(is_near, distance, 0) / jnp.where(is_near, y, 1))
-    return jnp.where(is_near, near, _log_of_quotient(x, y))
+    # The sum must not overflow.
+    scale = jnp.where(y > 0.25 * float(dtypes.finfo(aval_of(y).dtype).max), 0.25, 1)
+    size = x * scale + y * scale
+    s = -jnp.where(is_near, distance * scale, 0) / jnp.where(is_near, size, 1)
+    return jnp.where(is_near, twice_artanh(s), _log_of_quotient(x, y))
 
 
 # The distance follows from the two numbers.

@@ -25,12 +25,15 @@ from ...core import not_differentiable
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
 from ...numpy.half_precision import in_float32
+from ._exponential_integral_of_single import (
+    REST_OF_ZERO,
+    ZERO,
+    exp1_of_single,
+    expi_of_single,
+)
 from ._operands import real_operands, strong
 
 EULER = 0.5772156649015329
-# The zero of Ei in two parts.
-_ZERO = 0.3725074107813666
-_ZERO_REST = 1.3140183414386028e-17
 _START_OF_ASYMPTOTIC = 40.0
 _MOST_STEPS = 2000.0
 _MOST_TERMS = 21
@@ -129,13 +132,13 @@ def _order_1(m: Notation, x: Any) -> Any:
 
 def _about_zero(m: Notation, x: Any) -> Any:
     """Ei(x) = log(x/z) + (x − z) Σ (xᵏ⁻¹ + xᵏ⁻² z + … + zᵏ⁻¹) / (k k!) near its zero z."""
-    distance = (x - _ZERO) - _ZERO_REST
+    distance = (x - ZERO) - REST_OF_ZERO
     powers: Any = 0.0 * x + 1.0
     total: Any = powers
     for k in range(2, 20):
-        powers = powers * x + _ZERO ** (k - 1)
+        powers = powers * x + ZERO ** (k - 1)
         total = total + powers * (1 / (k * math.factorial(k)))
-    return m.log1p(distance / _ZERO) + distance * total
+    return m.log1p(distance / ZERO) + distance * total
 
 
 def _by_series(m: Notation, x: Any) -> Any:
@@ -165,7 +168,7 @@ def _asymptotic(m: Notation, x: Any) -> Any:
 
 
 def _ei(m: Notation, x: Any) -> Any:
-    is_near = abs(x - _ZERO) < 0.15
+    is_near = abs(x - ZERO) < 0.15
     is_remote = (x >= _START_OF_ASYMPTOTIC) & (x < math.inf)
     is_middle = (x > 0.0) & (x < _START_OF_ASYMPTOTIC) & ~is_near
     is_below = x <= 0.0
@@ -201,6 +204,7 @@ class Exp1(ByFormula):
 
     name = "exp1"
     formula = _order_1
+    formula_of_single = exp1_of_single
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         # SciPy's own has as many digits, in one call for hundreds.
@@ -226,6 +230,7 @@ class Expi(ByFormula):
 
     name = "expi"
     formula = _ei
+    formula_of_single = expi_of_single
     of_narrow = _ei_of_scipy
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:

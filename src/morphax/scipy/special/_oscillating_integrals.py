@@ -19,12 +19,16 @@ from ... import lax
 from ... import numpy as jnp
 from ...lax.ground.formulas import ByFormula, Notation
 from ...numpy.half_precision import in_float32
+from . import _sine_integrals_of_single as of_single
 from ._operands import chebyshev, real_operands, strong
 
 _EULER = 0.5772156649015329
 _HALF_PI = math.pi / 2
 _START_OF_SICI = 4.0
 _START_OF_FRESNEL = 1.6
+# Series of float32 end later than this.
+_OF_SINGLE = 1e-9
+_FAR_OF_SINGLE = of_single.si_far, of_single.ci_far
 # x f and x² g of Si and Ci for 0 ≤ 1/x² ≤ 1/16.
 _SICI_F = (
     0.9547633884032938, -0.0410699867196166, 0.003510547451979443, -0.0005172175488768527,
@@ -92,6 +96,21 @@ def _si_and_ci_far(m: Notation, x: Any, precision: float) -> tuple[Any, Any]:
     return f * cosine + g * sine, f * sine - g * cosine
 
 
+def _swing(m: Notation, is_far: Any, size: Any, which: int, precision: float) -> Any:
+    """One of these two where it is asked for; of float32 by shorter formulas, where they go."""
+
+    def general(where: Any) -> Any:
+        inner = m.where(where, size, _START_OF_SICI)
+        return m.if_any(where, lambda: _si_and_ci_far(m, inner, precision)[which])
+
+    if m.precision < _OF_SINGLE:
+        return general(is_far)
+    is_usual, is_remote = is_far & (size <= of_single.END), is_far & (size > of_single.END)
+    inner, formula = m.where(is_usual, size, _START_OF_SICI), _FAR_OF_SINGLE[which]
+    usual = m.if_any(is_usual, lambda: formula(m, inner))
+    return m.where(is_remote, general(is_remote), usual)
+
+
 def _si(m: Notation, x: Any) -> Any:
     size = abs(x)
     is_near = size < _START_OF_SICI
@@ -101,8 +120,7 @@ def _si(m: Notation, x: Any) -> Any:
     for k in reversed(range(18)):
         total = total * -square + 1 / ((2 * k + 1) * math.factorial(2 * k + 1))
     is_far = (size >= _START_OF_SICI) & (size < math.inf)
-    inner = m.where(is_far, size, _START_OF_SICI)
-    swing = m.if_any(is_far, lambda: _si_and_ci_far(m, inner, m.precision)[0])
+    swing = _swing(m, is_far, size, 0, m.precision)
     far = m.where(is_far, _HALF_PI - swing, m.where(x == x, _HALF_PI, math.nan))
     return m.where(is_near, near * total, m.where(x < 0.0, -far, far))
 
@@ -117,8 +135,7 @@ def _ci(m: Notation, x: Any) -> Any:
         total = (total - 1 / (2 * k * math.factorial(2 * k)) * (-1) ** (k + 1)) * square
     is_far = (size >= _START_OF_SICI) & (size < math.inf)
     # Near its zeros, it needs digits beyond those of the dtype.
-    inner = m.where(is_far, size, _START_OF_SICI)
-    swing = m.if_any(is_far, lambda: _si_and_ci_far(m, inner, 0.0)[1])
+    swing = _swing(m, is_far, size, 1, 0.0)
     limit = m.where(x == math.inf, 0.0, math.nan)
     far = m.where(is_far, swing, limit)
     return m.where(is_near, _EULER + m.log(near) + total, far)

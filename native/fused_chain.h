@@ -111,4 +111,10 @@ void spread(const Source& source, std::size_t start, std::size_t size, Out* out)
 // One step on `size` elements from `start` on, whose registers lie at `places`.
 void run_step(const Step& step, std::size_t start, std::size_t size, void* const* places);
 
+// All steps on elements `begin` to `end`; `begin` is a multiple of `kBlock`, and so of blocks.
+void run_steps(const Chain& chain, const Arrays& arrays, std::size_t begin, std::size_t end);
+
+// Divides the given steps into `once` and `steps`, and gives registers their memory.
+void lay_out(Chain& chain);
+
 }  // namespace morphax::fused

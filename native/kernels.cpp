@@ -14,13 +14,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
-#include <memory>
-#include <optional>
-#include <type_traits>
 #include <vector>
 
+#include "largest.h"
 #include "objects.h"
 #include "workers.h"
 
@@ -279,56 +276,6 @@ nb::object to_integer(PyObject* x, PyObject* dtype) {
   return out;
 }
 
-// The places of the largest of each row of keys, in falling order, the first of equal ones first:
-// a heap of those found so far, with the one that is to go next at its root.
-template <typename T>
-void largest(const T* keys, std::size_t rows, std::size_t length, std::size_t kept,
-             npy_int32* out) {
-  for (std::size_t row = 0; row < rows; ++row, keys += length, out += kept) {
-    const auto precedes = [keys](npy_int32 i, npy_int32 j) {
-      return keys[i] > keys[j] || (keys[i] == keys[j] && i < j);
-    };
-    for (std::size_t i = 0; i < kept; ++i) out[i] = static_cast<npy_int32>(i);
-    std::make_heap(out, out + kept, precedes);
-    T least = keys[out[0]];
-    for (std::size_t i = kept; i < length; ++i) {
-      if (!(keys[i] > least)) continue;
-      std::pop_heap(out, out + kept, precedes);
-      out[kept - 1] = static_cast<npy_int32>(i);
-      std::push_heap(out, out + kept, precedes);
-      least = keys[out[0]];
-    }
-    std::sort_heap(out, out + kept, precedes);
-  }
-}
-
-// The order of floats and integers as that of integers; NaN are where their bits say.
-template <typename T, typename I>
-void ordered(const T* x, std::size_t count, I* keys) {
-  constexpr I kMagnitude = std::numeric_limits<I>::max();
-  for (std::size_t i = 0; i < count; ++i) {
-    I bits;
-    std::memcpy(&bits, x + i, sizeof bits);
-    keys[i] = std::is_floating_point_v<T> && bits < 0 ? static_cast<I>(bits ^ kMagnitude) : bits;
-  }
-}
-
-template <typename T, typename I>
-void largest_of(const Operand& x, std::size_t rows, std::size_t length, std::size_t kept,
-                npy_int32* out) {
-  const auto find = [&](std::int64_t first, std::int64_t last) {
-    const auto begin = static_cast<std::size_t>(first),
-               some = static_cast<std::size_t>(last - first);
-    const std::unique_ptr<I[]> keys(new I[some * length]);
-    ordered(static_cast<const T*>(x.data) + begin * length, some * length, keys.get());
-    largest(keys.get(), some, length, kept, out + begin * kept);
-  };
-  const auto all = static_cast<std::int64_t>(rows);
-  if (rows * length < kMany) return find(0, all);
-  const nb::gil_scoped_release others_run;
-  in_pieces(all, static_cast<std::int64_t>(rows * length), find);
-}
-
 // The places of the largest elements along the last axis of an array of 32 or 64 bits.
 nb::object largest_places(PyObject* x, PyObject* count) {
   const Operand given = operand(x);
@@ -345,13 +292,13 @@ nb::object largest_places(PyObject* x, PyObject* count) {
   const std::size_t rows = given.count / length, most = static_cast<std::size_t>(kept);
   switch (PyArray_TYPE(array)) {
     case NPY_FLOAT:
-      largest_of<float, std::int32_t>(given, rows, length, most, places);
+      largest::places(static_cast<const float*>(given.data), rows, length, most, places);
       break;
     case NPY_DOUBLE:
-      largest_of<double, std::int64_t>(given, rows, length, most, places);
+      largest::places(static_cast<const double*>(given.data), rows, length, most, places);
       break;
     case NPY_INT32:
-      largest_of<std::int32_t, std::int32_t>(given, rows, length, most, places);
+      largest::places(static_cast<const npy_int32*>(given.data), rows, length, most, places);
       break;
     default:
       check(false, "largest_places: of float32, float64 or int32");

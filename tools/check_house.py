@@ -10,7 +10,8 @@ Usage: ``python tools/check_house.py [root]``; fails when a rule is broken.  The
 - ``jaxlib``: jaxlib is imported in `runtime` only, and never when morphax is imported;
 - ``scipy``: SciPy is never imported when morphax is imported;
 - ``file-length`` and ``function-length``: in lines; a function's docstring does not count, and a
-  list of public names may be as long as there are names.
+  list of public names may be as long as there are names.  In C++ only
+  files are measured.
 
 Importing ``a.b.c`` also runs ``a`` and ``a.b``: the importer depends on them too, unless it lies in
 them itself, or they have two floors (`FACES`).  What is imported under ``if TYPE_CHECKING`` does
@@ -51,6 +52,8 @@ FACE = "face"
 FACES = {f"{PACKAGE}.lax": "parallel"}
 JAXLIB_HOME = f"{PACKAGE}.runtime"
 MAX_FUNCTION_LINES = 60
+NATIVE = "native"
+MAX_NATIVE_LINES = 400
 MAX_FILE_LINES = {SOURCE: 400, "dropin": 400, "tools": 400, "tests": 800, "benchmarks": 800}
 
 type_checking_names = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
@@ -313,6 +316,10 @@ def _is_list_of_names(tree: ast.Module) -> bool:
 
 def check_sizes(root: Path) -> Iterator[Finding]:
     """Files and functions that are too long."""
+    for path in sorted((root / NATIVE).glob("*.*")):
+        if (lines := path.read_text(encoding="utf-8").count("\n")) > MAX_NATIVE_LINES:
+            place = path.relative_to(root).as_posix()
+            yield Finding("file-length", place, f"{lines} lines; at most {MAX_NATIVE_LINES}")
     for folder, limit in MAX_FILE_LINES.items():
         for path in sorted((root / folder).rglob("*.py")):
             text = path.read_text(encoding="utf-8")

@@ -52,6 +52,7 @@ def assert_same_bits(
     """Compare a program as one function with the same in segments; how many there are."""
     whole = results_of(function, operands)
     monkeypatch.setattr(segments, "_LONG", 2)
+    monkeypatch.setattr(segments, "_FEWEST_FOR_A_POINTER", 0)
     count = 0
     for length in (1, 7):
         monkeypatch.setattr(segments, "_SEGMENT", length)
@@ -85,6 +86,14 @@ def mixed(x: Any) -> Any:
 @pytest.mark.parametrize("x", [X, X[::-1].copy(), np.full(100, np.nan, np.float32)])
 def test_what_crosses(x: np.ndarray[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     assert assert_same_bits(monkeypatch, mixed, (x,)) > 3
+
+
+def test_a_loop_over_thousands_of_scalars_is_not_cut() -> None:
+    def run(carry: Any, xs: Any) -> Any:
+        return lax.scan(lambda c, x: ([v + x for v in c], None), carry, xs)[0]
+
+    carry = [np.float32(i) for i in range(700)]
+    assert "@segment" not in text_of(run, carry, np.arange(3, dtype=np.float32))
 
 
 @pytest.mark.parametrize("start", range(300, 345, 15))

@@ -9,6 +9,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax.runtime.client import fusions_are_chosen
 
 CASES = [
     ((10_000, 10), 0),
@@ -71,3 +72,19 @@ def test_rows_of_views() -> None:
     x = np.random.default_rng(0).random((3, 1000)).astype(np.float32)
     np.testing.assert_allclose(jnp.sum(jnp.asarray(x).T, 0), x.sum(1), rtol=1e-6)
     np.testing.assert_allclose(jnp.sum(jnp.asarray(x.T[::-1]), 0), x.sum(1), rtol=1e-6)
+
+
+@pytest.mark.skipif(not fusions_are_chosen(), reason="the kernel library of jaxlib sums")
+@pytest.mark.parametrize(
+    ("rows", "axis", "is_parted"),
+    [(128, -1, False), (1024, -1, False), (2048, -1, True), (128, (0, 1), True)],
+)
+def test_which_sums_beside_a_product_are_sums_of_rows(
+    rows: int, axis: Any, is_parted: bool
+) -> None:
+    def f(x: Any, w: Any) -> Any:
+        return jnp.sum(x, axis), w @ w
+
+    x = jnp.ones((8, rows // 8, 64) if axis == -1 else (8, rows // 8, 64, 1))
+    text = jax.jit(f).lower(x, jnp.ones((4, 4))).as_text()
+    assert ("optimization_barrier" in text) == is_parted

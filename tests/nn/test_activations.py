@@ -100,3 +100,12 @@ def test_the_slope_of_gelu_where_the_cube_is_out_of_range() -> None:
     x = jnp.array([1e30, -1e30, 45.0, -45.0], np.float32)
     for run in (jax.vmap, lambda f: jax.jit(jax.vmap(f))):
         np.testing.assert_array_equal(run(jax.grad(nn.gelu))(x), [1, 0, 1, 0])
+
+
+def test_the_slope_of_gelu_where_its_formula_changes() -> None:
+    x = jnp.array([30.0, 40.0, np.inf, -30.0, -40.0, -np.inf, np.nan], np.float32)
+    expected = [1, 1, 1, 0, 0, 0, np.nan]
+    backwards = jax.vmap(jax.grad(nn.gelu))
+    for slope in (backwards, lambda x: jax.jvp(nn.gelu, (x,), (jnp.ones_like(x),))[1]):
+        for run in (slope, jax.jit(slope)):
+            np.testing.assert_array_equal(run(x), expected)

@@ -197,9 +197,12 @@ def test_lengths_are_limited(tmp_path: Path) -> None:
         f"{CORE}/long.py": "x = 0\n" * 401,
         "tests/test_long.py": "x = 0\n" * 800,
         "tests/test_longer.py": "x = 0\n" * 801,
+        "native/short.cpp": "//\n" * 400,
+        "native/long.cpp": "//\n" * 401,
         "tools/tool.py": "class Tool:\n    def run(self):\n" + "        pass\n" * 61,
     }
     assert broken(tmp_path, files) == [
+        "file-length native/long.cpp",
         f"file-length {CORE}/long.py",
         "file-length tests/test_longer.py",
         "function-length tools/tool.py:Tool.run",

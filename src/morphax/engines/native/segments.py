@@ -38,6 +38,9 @@ Body = tuple[Statement, ...]
 
 # Of so many statements, at least, are programs that are cut, and segments but the last.
 _LONG, _SEGMENT = 4000, 1000
+# Segments that would take a pointer for each so many statements are not worth their calls: where
+# carries and results are thousands of scalars, code was made in a third of the time without.
+_FEWEST_FOR_A_POINTER = 4
 
 
 @final
@@ -60,7 +63,10 @@ class Segment(NamedTuple):
 
 
 def segments_of(body: Body, local: Iterable[Buffer]) -> list[Segment]:
-    """The segments of a program with these local buffers; none if it is short."""
+    """The segments of a program with these local buffers.
+
+    There are none if it is short, or if they would share much.
+    """
     if sum([1 for _ in islice(walk(body), _LONG)]) < _LONG:
         return []
     pieces = _pieces(body)
@@ -80,6 +86,9 @@ def segments_of(body: Body, local: Iterable[Buffer]) -> list[Segment]:
             )
         )
         needed.update(segments[-1].taken)
+    pointers = sum([len(x.buffers) + len(x.taken) + len(x.given) for x in segments])
+    if _FEWEST_FOR_A_POINTER * pointers > sum([piece.size for piece in pieces]):
+        return []
     return segments[::-1]
 
 

@@ -190,6 +190,27 @@ def test_updating_out_of_bounds(index: Any, mode: str | None, row: int | None) -
     np.testing.assert_array_equal(jnp.asarray(X).at[index].set(0, mode=mode), expected)
 
 
+@pytest.mark.parametrize("engine", ["native", "xla"])
+@pytest.mark.parametrize("mode", ["clip", "fill"])
+@pytest.mark.parametrize("first", [0, np.int8(0), np.zeros(4, np.int32)])
+def test_unsigned_indices_never_count_from_the_end(first: Any, mode: str, engine: str) -> None:
+    """Nor where they stand beside signed ones of no more bits."""
+    x, places = numbered((2, 3)), np.array([2**32 - 1, 1, 2**31, 2], np.uint32)
+
+    def both(x: Any, first: Any, places: Any) -> Any:
+        at = x.at[first, places]
+        return at.get(mode=mode, fill_value=-1), at.add(10, mode=mode)
+
+    outside = x[0, 2] if mode == "clip" else -1
+    read, updated = [outside, x[0, 1], outside, x[0, 2]], numbered((2, 3))
+    np.add.at(updated[0], [1, 2, 2, 2] if mode == "clip" else [1, 2], 10)
+    with jax.cpu_engine(engine):
+        jitted = jit(both)(x, first, places)
+    for result in (both(jnp.asarray(x), first, jnp.asarray(places)), jitted):
+        np.testing.assert_array_equal(result[0], read)
+        np.testing.assert_array_equal(result[1], updated)
+
+
 def test_other_updates() -> None:
     x, places = jnp.arange(1.0, 5.0), np.array([1, 1, 3])
     assert x.at[places].divide(2.0).tolist() == [1, 0.5, 3, 2]

@@ -81,3 +81,22 @@ def test_multiples_between_ends_far_apart(ends: tuple[float, float]) -> None:
 
 def test_multiples_between_ends_of_unequal_signs() -> None:
     assert np.isnan(np.asarray(jnp.geomspace(-1e30, 1e-30, 5))[1:-1]).all()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint8"])
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        ((0, 2.5, 0.5), [0, 0, 0, 0, 0]),
+        ((1.5, 7.2, 1.1), [1, 2, 3, 4, 5, 6]),
+        ((1, 10, 2.5), [1, 3, 5, 7]),
+        ((0.5, 4), [0, 1, 2, 3]),
+        ((1.5, 1.5), []),
+    ],
+)
+def test_integers_between_floats_have_a_start_and_a_step_that_are_integers(
+    dtype: str, bounds: tuple[float, ...], expected: list[int]
+) -> None:
+    result = jnp.arange(*bounds, dtype=dtype)
+    assert result.dtype == dtype
+    assert result.tolist() == np.arange(*bounds, dtype=dtype).tolist() == expected

@@ -99,3 +99,28 @@ def test_a_fork_before_anything_is_compiled_is_free() -> None:
         """
     )
     assert out == "done\n"
+
+
+def test_a_child_needs_no_lock_that_another_thread_held() -> None:
+    out = run(
+        """
+        from morphax.util import memo
+        jnp.mean(jnp.ones(3))
+        held = threading.Event()
+        def hold():
+            with memo._lock:
+                held.set()
+                time.sleep(0.5)
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait()
+        child = os.fork()
+        if not child:
+            signal.alarm(30)
+            os._exit(int(jnp.mean(jnp.ones(60)) != 1))
+        assert os.waitpid(child, 0)[1] == 0
+        thread.join()
+        print("done")
+        """
+    )
+    assert out == "done\n"

@@ -226,8 +226,12 @@ def _known_index(
 
 def _traced_index(a: Any, size: int, dtype: Any, wrap: bool) -> Any:
     """Indices in a dtype, those that count from the end counted from the front."""
+    own = aval_of(a).dtype
+    if own.kind == "u" and dtype.kind == "i" and own.itemsize >= dtype.itemsize:
+        # What the dtype cannot hold stays out of bounds, and does not count from the end.
+        a = lax.min(a, np.asarray(np.iinfo(dtype).max, own)[()])
     a = lax.convert_element_type(a, dtype)
-    if dtype.kind == "u" or not wrap:
+    if own.kind == "u" or not wrap:
         return a
     zero, whole = np.zeros((), dtype)[()], _whole(size, dtype)
     return lax.select(lax.lt(a, zero), lax.add(a, whole), a)

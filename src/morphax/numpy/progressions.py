@@ -96,7 +96,13 @@ def arange(
     if len(values) == 1 and isinstance(values[0], int):
         return placed(lax.iota(target, max(values[0], 0)), device, "arange", out_sharding)
     low, high = (0, values[0]) if stop is None else values[:2]
-    numbers = _progression(low, high, values[-1] if step is not None else 1)
+    by = values[-1] if step is not None else 1
+    numbers = _progression(low, high, by)
+    if target.kind in "iu" and numbers.dtype.kind == "f":
+        # As in NumPy and JAX, start and step are integers first: steps of ½ stay where they are.
+        limits = np.iinfo(target)
+        first, by = [min(max(int(x), limits.min), limits.max) for x in (low, by)]
+        numbers = first + by * np.arange(numbers.size)
     return array(numbers.astype(target), device=device, out_sharding=out_sharding)
 
 

@@ -16,6 +16,7 @@ not asked for while half a bound of others came.  See docs/design/memo-keys.md.
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -33,6 +34,11 @@ _WEIGHTLESS = frozenset((bool, int, str, type(None)))
 
 _clearers: list[Callable[[], None]] = []
 _lock = RLock()
+if hasattr(os, "register_at_fork"):
+    # A child has no thread that would release what another one held.
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 _tables: list[MemoTable[Any]] = []
 # Of the recent generations of all tables together.
 _recent_weight = 0

@@ -62,7 +62,7 @@ class Writer:
         self._levels: dict[Name, int] = {}
         self._count = 0
         self._names_of_buffers: dict[str, int] = {}
-        # Whether there are names or buffers of complex dtypes.
+        # Whether there are names, buffers or constants in operations of complex dtypes.
         self.has_complex = False
 
     # Scalars
@@ -164,6 +164,8 @@ class Writer:
                     level = levels[x]
             elif type(x) is Index:
                 level = max(level, self.level_of(x))
+            elif x.dtype.kind == "c":
+                self.has_complex = True
         for block in self.blocks[level:]:
             known = block.known.get(key)
             if type(known) is Name:

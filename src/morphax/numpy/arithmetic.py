@@ -183,7 +183,7 @@ def _numbers(name: str, x: Any, y: Any) -> Any:
     """Operands of a common dtype, booleans as integers."""
     operands = promoted(name, x, y)
     return (
-        [lax.convert_element_type(v, int) for v in operands] if _is_bool(operands[0]) else operands
+        [lax.convert_element_type(v, _INT32) for v in operands] if _is_bool(operands[0]) else operands
     )
 
 
@@ -291,7 +291,7 @@ def float_power(x1: Any, x2: Any, /) -> Any:
 def square(x: Any, /) -> Any:
     """x², element by element; of booleans, as integers."""
     (x,) = promoted("square", x)
-    return lax.square(lax.convert_element_type(x, int) if _is_bool(x) else x)
+    return lax.square(lax.convert_element_type(x, _INT32) if _is_bool(x) else x)
 
 
 def sqrt(x: Any, /) -> Any:

@@ -52,7 +52,7 @@ def nextafter(x: Any, y: Any, /) -> Any:
 def spacing(x: Any, /) -> Any:
     """The distance from x to the next float away from zero, with the sign of x."""
     (x,) = _real("spacing", x)
-    negative = lax.lt(x, 0)
+    negative = lax.lt(x, lax.full_like(x, 0))
     beyond = lax.nextafter(x, where(negative, lax.full_like(x, -np.inf), lax.full_like(x, np.inf)))
     distance = lax.stop_gradient(lax.sub(beyond, x))
     return convert(distance, distance.aval.dtype)
@@ -63,9 +63,10 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 for x₁ < 0, 1 for x₁ > 0, and x₂ for x₁ = 0."""
     x1, x2 = _real("heaviside", x1, x2)
     # Numbers that are read are chosen among last: as a first choice they become a jump.
+    zero = lax.full_like(x1, 0)
     at_zero = where(lax.ne(x1, x1), x1, x2)
-    above = where(lax.gt(x1, 0), lax.full_like(x1, 1), at_zero)
-    return settled(where(lax.lt(x1, 0), lax.full_like(x1, 0), above))
+    above = where(lax.gt(x1, zero), lax.full_like(x1, 1), at_zero)
+    return settled(where(lax.lt(x1, zero), zero, above))
 
 
 @replayed(1)

@@ -323,9 +323,11 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     count, *rest = p.aval.shape
     shape = lax.broadcast_shapes(tuple(rest), x.aval.shape)
     x = broadcast_to(x, shape)
+    is_bool = aval_of(x).dtype == np.bool_
+    plus, times = (lax.bitwise_or, lax.bitwise_and) if is_bool else (lax.add, lax.mul)
 
     def step(total: Any, coefficient: Any) -> tuple[Any, None]:
-        return lax.add(lax.mul(total, x), broadcast_to(coefficient, shape)), None
+        return plus(times(total, x), broadcast_to(coefficient, shape)), None
 
     total = lax.full(shape, 0, aval_of(x).dtype)
     if count > integer("jnp.polyval, argument unroll", unroll):

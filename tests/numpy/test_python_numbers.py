@@ -1,0 +1,47 @@
+"""Functions of numbers take those of Python and NumPy as they take arrays."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax.numpy as jnp
+
+_OTHERS = "angle around fix i0 imag isneginf isposinf nan_to_num real sinc unwrap".split()
+_UNARY = sorted({n for n in dir(np) if getattr(getattr(np, n), "nin", 0) == 1} | {*_OTHERS})
+_BINARY = sorted({n for n in dir(np) if getattr(getattr(np, n), "nin", 0) == 2})
+_NUMBERS = (1.5, 2, True, 0, np.float32(-0.5), np.int8(3), 1j)
+
+
+def _result(function: Any, *operands: Any) -> Any:
+    """The result as an array of NumPy, or that there is none."""
+    try:
+        return np.asarray(function(*operands))
+    except (TypeError, ValueError, OverflowError) as error:
+        return type(error)
+
+
+def _agree(name: str, *numbers: Any) -> None:
+    function = getattr(jnp, name)
+    found = _result(function, *numbers)
+    expected = _result(function, *[jnp.asarray(x) for x in numbers])
+    if isinstance(expected, type):
+        # Of two arrays what Python's numbers would widen may be refused, never the other way.
+        return
+    assert not isinstance(found, type), f"{name} refuses {numbers}: {found}"
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", [n for n in _UNARY if hasattr(jnp, n)])
+def test_functions_of_one_number(name: str) -> None:
+    for x in _NUMBERS:
+        _agree(name, x)
+
+
+@pytest.mark.parametrize("name", [n for n in _BINARY if hasattr(jnp, n)])
+def test_functions_of_two_numbers(name: str) -> None:
+    for x, y in itertools.product(_NUMBERS, repeat=2):
+        _agree(name, x, y)

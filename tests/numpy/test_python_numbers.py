@@ -1,19 +1,30 @@
-"""Functions of numbers take those of Python and NumPy as they take arrays."""
+"""Functions of numbers take those of Python and NumPy, from the first call on."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+import morphax as jax
 import morphax.numpy as jnp
+from morphax.config import override
 
 _OTHERS = "angle around fix i0 imag isneginf isposinf nan_to_num real sinc unwrap".split()
 _UNARY = sorted({n for n in dir(np) if getattr(getattr(np, n), "nin", 0) == 1} | {*_OTHERS})
 _BINARY = sorted({n for n in dir(np) if getattr(getattr(np, n), "nin", 0) == 2})
 _NUMBERS = (1.5, 2, True, 0, np.float32(-0.5), np.int8(3), 1j)
+
+
+@pytest.fixture(autouse=True)
+def _first_calls() -> Iterator[None]:
+    """Functions themselves run, where other tests have them replayed."""
+    jax.clear_caches()
+    with override(replay_first_calls=False):
+        yield
 
 
 def _result(function: Any, *operands: Any) -> Any:

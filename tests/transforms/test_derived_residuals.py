@@ -129,8 +129,9 @@ def test_special_points(special: float) -> None:
     found = jax.grad(loss(gated), (0, 1))(C, xs)
     with all_kept():
         expected = jax.grad(loss(gated), (0, 1))(C, xs)
+    # One loop may be interpreted and the other compiled, whose exponentials are rounded otherwise.
     for a, b in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(a, b)
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
 def test_a_value_that_needs_what_is_not_kept_is_kept_itself() -> None:

@@ -25,15 +25,9 @@ from typing import Any, Final, final
 import numpy as np
 
 from ...core import Equation, Jaxpr, Literal, ShapedArray
-from .fusion_depth import called_by, too_deep
+from .fusion_depth import called_by, is_worth_a_cut, too_deep
 from .module import Module, Value
 from .recomputed import recomputed
-
-WORTH_A_CUT: Final = 1500
-"""As many operations take as long as it does to bring a value to memory, at the least."""
-
-_OF_AN_ELEMENT: Final = 16
-"""As many operations take as long as it does to bring one element to memory and back."""
 
 _MOST_ORDERS: Final = 64
 """More of them are not told apart."""
@@ -228,8 +222,7 @@ def _is_worth_a_cut(aval: Any, own: Mapping[int, int] | None) -> bool:
     if not isinstance(aval.dtype, np.dtype) or aval.dtype.kind not in "fciV" or not aval.ndim:
         return False
     repeated = sum(own.values()) - max(own.values())
-    cost = WORTH_A_CUT + _OF_AN_ELEMENT * aval.size
-    return repeated * aval.size > cost or len(own) >= _MOST_ORDERS
+    return is_worth_a_cut(repeated, aval.size) or len(own) >= _MOST_ORDERS
 
 
 def _movement(eqn: Equation, position: int) -> Hashable:

@@ -17,6 +17,17 @@ from ...util.memo import memoize
 DEEPEST: Final = 2500
 """Operations that depend on each other, with no value in memory between them."""
 
+WORTH_A_CUT: Final = 1500
+"""As many operations take as long as it does to bring a value to memory, at the least."""
+
+_OF_AN_ELEMENT: Final = 16
+"""As many operations take as long as it does to bring one element to memory and back."""
+
+
+def is_worth_a_cut(operations: int, size: int) -> bool:
+    """Whether so many operations for each of `size` elements take longer than memory does."""
+    return operations * size > WORTH_A_CUT + _OF_AN_ELEMENT * size
+
 
 def too_deep(jaxpr: Jaxpr) -> frozenset[Any]:
     """The variables of a program whose values are brought to memory for that."""

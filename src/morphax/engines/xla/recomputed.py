@@ -21,7 +21,7 @@ import numpy as np
 
 from ...core import Equation, Jaxpr, Literal, ShapedArray
 from ...util.memo import memoize
-from .fusion_depth import called_by
+from .fusion_depth import called_by, is_worth_a_cut
 
 _CHEAP: Final = frozenset(
     "abs add add_any and ceil clamp convert_element_type copy cos eq floor ge gt integer_pow le lt "
@@ -29,8 +29,6 @@ _CHEAP: Final = frozenset(
 )
 """What XLA computes again for each reader, as it does with all movements."""
 
-_OF_A_CUT: Final = 1500
-_OF_AN_ELEMENT: Final = 16
 _MOST: Final = 8
 """More loops, or operands of a called program, are not told apart."""
 
@@ -67,8 +65,7 @@ def recomputed(jaxpr: Jaxpr, in_memory: Set[Any]) -> frozenset[Any]:
         for var, depth in zip(eqn.outvars, loops.depths_of(eqn, depths), strict=True):
             if not depth or var in in_memory:
                 continue
-            repeated = (len(loops.of(var)) - 1) * depth
-            if var in loops.shared and _is_worth_a_cut(var.aval, repeated):
+            if var in loops.shared and _is_worth_a_cut(var.aval, (len(loops.of(var)) - 1) * depth):
                 cuts.add(var)
             else:
                 depths[var] = depth
@@ -79,7 +76,9 @@ def recomputed(jaxpr: Jaxpr, in_memory: Set[Any]) -> frozenset[Any]:
 class _Loops:
     """Which loops compute the values of a program.
 
-    The loop of a result of the program is its position, others are negative numbers.
+    The loop of a result of the program is its position, others are negative numbers, in the order
+    in which they are met: of the same program the same values are cut in each process, so that what
+    is compiled is found in the cache.
     """
 
     def __init__(self, jaxpr: Jaxpr) -> None:
@@ -87,10 +86,11 @@ class _Loops:
         """The values whose readers are in different loops."""
         self._found: dict[Any, frozenset[int]] = {}
         self._kept: set[Equation] = set()
+        self._own: dict[Any, frozenset[int]] = {}
         for i, atom in enumerate(jaxpr.outvars):
             self._note(atom, frozenset([i]))
-        for eqn in reversed(jaxpr.eqns):
-            self._read_by(eqn)
+        for i, eqn in enumerate(reversed(jaxpr.eqns)):
+            self._read_by(eqn, i)
 
     def of(self, atom: Any) -> frozenset[int]:
         """The loops that compute a value."""
@@ -107,24 +107,30 @@ class _Loops:
         results = _flow_of(called).results
         return [own + max([given[i] for i in sources], default=0) for own, sources in results]
 
-    def _read_by(self, eqn: Equation) -> None:
+    def _read_by(self, eqn: Equation, number: int) -> None:
         called, outer = called_by(eqn), [self.of(var) for var in eqn.outvars]
         if called is not None:
             for readers, atom in zip(_flow_of(called).readers, eqn.invars, strict=True):
-                self._note(atom, _seen_outside(readers, outer, id(eqn)))
+                self._note(atom, _seen_outside(readers, outer, number))
                 if len(readers) > 1:
                     self.shared.add(atom)
         elif eqn.primitive.reads is None:
             self._kept.add(eqn)
             for atom in eqn.invars:
-                self._note(atom, frozenset([-id(atom)]))
+                self._note(atom, self._own_loop(atom))
         else:
             loops = _joined(outer)
             if len(loops) > 1 and not _is_cheap(eqn):
                 self._kept.add(eqn)
-                loops = frozenset([-id(eqn)])
+                loops = self._own_loop(eqn)
             for atom in eqn.invars:
                 self._note(atom, loops)
+
+    def _own_loop(self, of: Any) -> frozenset[int]:
+        """The loop that brings a value, or the result of an equation, to memory."""
+        if type(of) is Literal:
+            return _NONE
+        return self._own.setdefault(of, frozenset([-1 - len(self._own)]))
 
     def _note(self, atom: Any, loops: frozenset[int]) -> None:
         """Note loops of a reader of a value."""
@@ -191,6 +197,5 @@ def _is_cheap(eqn: Equation) -> bool:
 def _is_worth_a_cut(aval: Any, operations: int) -> bool:
     if type(aval) is not ShapedArray or not aval.is_static or not aval.ndim:
         return False
-    if not isinstance(aval.dtype, np.dtype) or aval.dtype.kind not in "fc":
-        return False
-    return operations * aval.size > _OF_A_CUT + _OF_AN_ELEMENT * aval.size
+    is_number = isinstance(aval.dtype, np.dtype) and aval.dtype.kind in "fc"
+    return is_number and is_worth_a_cut(operations, aval.size)

@@ -182,9 +182,9 @@ def remainder(x1: Any, x2: Any, /) -> Any:
 def _numbers(name: str, x: Any, y: Any) -> Any:
     """Operands of a common dtype, booleans as integers."""
     operands = promoted(name, x, y)
-    return (
-        [lax.convert_element_type(v, _INT32) for v in operands] if _is_bool(operands[0]) else operands
-    )
+    if not _is_bool(operands[0]):
+        return operands
+    return [lax.convert_element_type(v, _INT32) for v in operands]
 
 
 def _truncated_remainder(x: Any, y: Any) -> Any:

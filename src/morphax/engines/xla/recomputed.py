@@ -111,9 +111,8 @@ class _Loops:
         called, outer = called_by(eqn), [self.of(var) for var in eqn.outvars]
         if called is not None:
             for readers, atom in zip(_flow_of(called).readers, eqn.invars, strict=True):
-                self._note(atom, _seen_outside(readers, outer, number))
-                if len(readers) > 1:
-                    self.shared.add(atom)
+                loops = _seen_outside(readers, outer, number)
+                self._note(atom, loops, is_shared=len(readers) > 1)
         elif eqn.primitive.reads is None:
             self._kept.add(eqn)
             for atom in eqn.invars:
@@ -132,10 +131,12 @@ class _Loops:
             return _NONE
         return self._own.setdefault(of, frozenset([-1 - len(self._own)]))
 
-    def _note(self, atom: Any, loops: frozenset[int]) -> None:
-        """Note loops of a reader of a value."""
+    def _note(self, atom: Any, loops: frozenset[int], *, is_shared: bool = False) -> None:
+        """Note loops of a reader of a value, which may share it out among several."""
         if not loops or type(atom) is Literal:
             return
+        if is_shared:
+            self.shared.add(atom)
         before = self._found.get(atom)
         if before is None:
             self._found[atom] = loops

@@ -133,8 +133,6 @@ def _counted_as(operation: str, dtype: DType, is_wide: bool) -> tuple[tuple[str,
     if times is not None:
         return ("functions", 1), ("natively", times[0]), ("by_xla", times[1])
     if is_library_function(operation) and not is_ours(operation, dtype):
-        if operation == "erf" and dtype.itemsize == 4:
-            return (("calls", 1),)
         return (("library", _NANOSECONDS.get(operation, _USUAL_NANOSECONDS)),)
     if cost_of(operation) > 1:
         return (("wide_slow" if is_wide else "slow", 1),)

@@ -20,9 +20,8 @@ class Work:
         functions: those of several elements at a time whose times are measured
             (`function_times.py`).
         natively, by_xla: picoseconds that these take on either engine.
-        calls: operations for which the C library is called, element by element, and XLA has a short
-            polynomial.
-        library: nanoseconds of those for which XLA takes about as long.
+        library: nanoseconds of those for which the C library is called, element by element, and XLA
+            takes about as long.
         accesses: loads and stores of single elements, those in vectors of neighbours left out.
         moved: bytes that are loaded and stored.
         nests: loops over elements that are run, each of which would be a kernel of XLA's.
@@ -37,7 +36,6 @@ class Work:
     functions: int = 0
     natively: int = 0
     by_xla: int = 0
-    calls: int = 0
     library: int = 0
     accesses: int = 0
     moved: int = 0

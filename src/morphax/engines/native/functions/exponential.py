@@ -147,6 +147,12 @@ def log(x: Lanes, precision: int = 0) -> Lanes:
     return _with_ends(x, x, _log_of_parts(k, f, None, precision or size))
 
 
+def log_beyond_one(x: Lanes, precision: int) -> Lanes:
+    """log x of a number from 1 on, infinite or NaN."""
+    k, f = _exponent_and_fraction(x)
+    return _log_of_parts(k, f, None, precision).where(x < math.inf, x)
+
+
 def _with_ends(x: Lanes, argument: Lanes, result: Lanes) -> Lanes:
     """The logarithm of an argument that may be 0, negative, infinite or NaN."""
     finite = result.where(x < math.inf, x)

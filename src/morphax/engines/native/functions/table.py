@@ -7,7 +7,7 @@ from typing import Any
 
 from ...loops.operations import MATH_OF_TWO
 from ...loops.program import DType
-from . import exponential, hyperbolic, trigonometric
+from . import error_function, exponential, hyperbolic, trigonometric
 from .kernel import F32, F64, Kernel
 
 _OF_BOTH: dict[str, Callable[..., Any]] = {
@@ -20,6 +20,7 @@ _OF_F32: dict[str, Callable[..., Any]] = {
     **{"tan": trigonometric.tan, "asin": trigonometric.asin, "acos": trigonometric.acos},
     **{"sinh": hyperbolic.sinh, "cosh": hyperbolic.cosh, "asinh": hyperbolic.asinh},
     **{"acosh": hyperbolic.acosh, "atanh": hyperbolic.atanh, "pow": exponential.power},
+    "erf": error_function.erf,
 }
 
 

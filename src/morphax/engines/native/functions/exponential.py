@@ -84,10 +84,10 @@ def exp(x: Lanes, precision: int = 0) -> Lanes:
     return _scaled(_exp_minus_one(r, precision or size) + 1.0, n)
 
 
-def exp_in_range(x: Lanes) -> Lanes:
+def exp_in_range(x: Lanes, precision: int = 0) -> Lanes:
     """eˣ, with the same bits, of a number whose exponential is a normal one."""
     r, n = _reduced(x)
-    return (_exp_minus_one(r, x.dtype.itemsize) + 1.0) * _power_of_two(n)
+    return (_exp_minus_one(r, precision or x.dtype.itemsize) + 1.0) * _power_of_two(n)
 
 
 def exp2(x: Lanes) -> Lanes:

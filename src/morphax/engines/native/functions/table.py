@@ -20,7 +20,7 @@ _OF_F32: dict[str, Callable[..., Any]] = {
     **{"tan": trigonometric.tan, "asin": trigonometric.asin, "acos": trigonometric.acos},
     **{"sinh": hyperbolic.sinh, "cosh": hyperbolic.cosh, "asinh": hyperbolic.asinh},
     **{"acosh": hyperbolic.acosh, "atanh": hyperbolic.atanh, "pow": exponential.power},
-    "erf": error_function.erf,
+    **{"erf": error_function.erf, "erfc": error_function.erfc},
 }
 
 

@@ -131,3 +131,18 @@ def test_scalars_and_vectors_have_the_same_bits(operation: str, dtype: Any) -> N
         found += call(program, compile_loops(program), *operands)
     np.testing.assert_array_equal(*found)
     assert (np.signbit(found[0]) == np.signbit(found[1]))[~np.isnan(found[0])].all()
+
+
+def test_powers_of_negative_numbers() -> None:
+    rng = np.random.default_rng(5)
+    whole = [0.0, -0.0, 1, -1, 2, 3, 2.0**24 - 1, 2.0**24, 2.0**24 + 2, -7, np.inf, -np.inf]
+    exponents = np.array([*whole, 0.5, -2.5, np.nan, *rng.integers(-30, 30, 500)], F32)
+    bases = -np.exp(rng.uniform(-3, 3, 500)).astype(F32)
+    special = np.array([-1, -0.0, 0.0, -np.inf, -np.finfo(F32).smallest_subnormal, np.nan], F32)
+    x, y = [a.ravel() for a in np.meshgrid(np.concatenate([bases, special]), exponents)]
+    program = loop_of("pow", F32, len(x), is_independent=True)
+    (given,) = call(program, compile_loops(program), x, y)
+    with np.errstate(all="ignore"):
+        errors = errors_in_ulps(given, np.power(x.astype(WIDE), y.astype(WIDE)))
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= MOST_ULPS, (x[worst], y[worst], given[worst])

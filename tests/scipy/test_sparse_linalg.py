@@ -62,6 +62,22 @@ def test_spaces_of_gmres(method: str, restart: int) -> None:
     np.testing.assert_allclose(x, np.linalg.solve(a, B), 1e-8)
 
 
+@pytest.mark.parametrize("method", ["batched", "incremental"])
+def test_gmres_of_singular_systems_that_have_a_solution(method: str) -> None:
+    with_zeros, twice = GENERAL.copy(), GENERAL.copy()
+    with_zeros[:, 0], twice[-1] = 0, twice[0]
+    for a in (with_zeros, twice, TURNED * (np.arange(N) != 2)):
+        b = a @ B
+        x, info = gmres(a, b, tol=1e-9, restart=N, solve_method=method)
+        assert info == 0
+        np.testing.assert_allclose(a @ x, b, 1e-6, 1e-8)
+    # Each vector of the space but the last one leaves the residual as large as it was.
+    turned = np.roll(np.eye(N), 1, axis=0)
+    x, info = gmres(turned, B, tol=1e-12, restart=N, solve_method=method)
+    assert info == 0
+    np.testing.assert_allclose(x, np.roll(B, -1), 1e-9, 1e-9)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_derivatives_of_solutions(solver: Callable[..., Any]) -> None:
     def run(a: Any, b: Any, scale: Any) -> Any:

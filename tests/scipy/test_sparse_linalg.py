@@ -146,6 +146,10 @@ def test_systems_without_solution(solver: Callable[..., Any]) -> None:
     assert np.isnan(x).all()
     assert info == -1
     assert solver(np.zeros((N, N)), B)[1] != 0
+    for options in ({"maxiter": 0}, {"tol": np.nan}):
+        x, info = solver(a, B, x0=np.ones(N), **options)
+        assert (x == 1).all()
+        assert info == -1
     # No residual is larger than an infinite tolerance.
     x, info = solver(a, np.where(np.arange(N) == 1, np.inf, B))
     assert np.isnan(x).all()

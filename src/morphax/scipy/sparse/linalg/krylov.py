@@ -1,7 +1,7 @@
 """Krylov methods for one vector: each returns the solution and what became of the iteration.
 
-The state is 0 if the residual is small enough, −1 if the iteration broke down in NaN or infinity,
-and otherwise the number of steps after which it was given up.
+The state is 0 if the residual is small enough, −1 if the iteration broke down in NaN or infinity or
+had no step, and otherwise the number of steps after which it was given up.
 
 References:
     Y. Saad, "Iterative Methods for Sparse Linear Systems", 2nd edition, SIAM 2003: algorithms 9.1
@@ -47,7 +47,8 @@ def _ended(x: Any, residual: Any, small: Any, step: Any) -> tuple[Any, Any]:
     """The solution, NaN after a breakdown, and the state of the iteration."""
     sound = jnp.isfinite(residual)
     # An infinite right-hand side has an infinite tolerance.
-    state = jnp.where(sound, jnp.where(residual <= small, 0, step), -1)
+    given_up = jnp.where(step == 0, -1, step)
+    state = jnp.where(sound, jnp.where(residual <= small, 0, given_up), -1)
     return jnp.where(sound, x, np.nan), state
 
 

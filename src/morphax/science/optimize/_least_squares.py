@@ -147,9 +147,9 @@ def least_squares(
     jacobian = _jacobian(function, jac, further, x)
     check_tolerances(_WHERE, ftol=ftol, xtol=xtol, gtol=gtol)
     most = 100 * x.size if max_nfev is None else max_nfev
-    least = dtypes.finfo(x.dtype).eps
-    limits = [jnp.maximum(jnp.asarray(t, x.dtype), least) for t in (ftol, xtol, gtol)]
-    tolerances = Tolerances(*limits, most)
+    given = [jnp.asarray(t, x.dtype) for t in (ftol, xtol, gtol)]
+    limit_f, limit_x, limit_g = [jnp.maximum(t, dtypes.finfo(x.dtype).eps) for t in given]
+    tolerances = Tolerances(limit_f, limit_x, limit_g, most)
 
     def gradient(x: Any) -> Any:
         value, pull = vjp(function, x)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..array import Array
+from ..array.placement import at_default_place
 from ..core import aval_of
 from ..core.dims import Dim
 from ..engines.reference.replay import replayed
@@ -197,7 +198,8 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 def _static_indices(mask: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     dtype = dtypes.python_scalar_dtype(int)
-    return tuple([Array.from_host(i.astype(dtype)) for i in np.nonzero(mask)])
+    found = [Array.from_host(i.astype(dtype)) for i in np.nonzero(mask)]
+    return tuple(map(at_default_place, found))
 
 
 def _lower(name: str, n: int, m: int | None, k: int, offset: int = 0) -> np.ndarray[Any, Any]:

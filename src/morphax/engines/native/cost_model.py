@@ -45,6 +45,8 @@ XLA: Final[Mapping[str, float]] = {
     "slow": 2.2,
     "wide_slow": 1.2,
     "by_xla": 0.001,
+    "rare": 0.043,
+    "rare_slow": 1.2,
     "library": 0.85,
     "accesses": 0.13,
     "moved": 0.0062,

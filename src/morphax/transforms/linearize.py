@@ -31,11 +31,10 @@ from ..core import (
     current_trace,
     equation_source,
     is_zero,
+    memoize_fragment,
     new_trace,
-    without_source,
 )
 from ..core.trace import Trace
-from ..util.memo import memoize
 from .jvp import PrimalTracer, apply_rule
 from .known_parts import known_equation
 from .tape import Tape
@@ -207,8 +206,7 @@ def split_linear(
     return outs, out_active, constants_as_arguments(linear), residuals
 
 
-@memoize
-@without_source
+@memoize_fragment
 def linearization(
     primitive: Primitive,
     params: tuple[tuple[str, Any], ...],

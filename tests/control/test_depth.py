@@ -37,14 +37,15 @@ def of_two(f: Function) -> Function:
 CASES = [
     ("jit", None, 130),
     ("scan", None, 110),
-    ("cond", None, 105),
+    ("cond", None, 100),
     ("while", None, 90),
-    ("jit", jax.grad, 130),
-    ("cond", jax.grad, 75),
-    ("scan", jax.grad, 65),
-    ("jit", of_two, 130),
+    ("jit", jax.grad, 125),
+    ("cond", jax.grad, 90),
+    ("scan", jax.grad, 90),
+    ("jit", of_two, 125),
     ("cond", of_two, 110),
-    ("scan", of_two, 65),
+    ("scan", of_two, 80),
+    ("while", of_two, 80),
 ]
 
 

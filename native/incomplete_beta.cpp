@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "process_end.h"
 #include "workers.h"
 
 namespace morphax::incomplete_beta {
@@ -78,7 +79,7 @@ bool regular_values(Floats a, Floats b, Floats x, Results out) {
   if (a.size() != count || b.size() != count || x.size() != count)
     throw nb::value_error("numbers of other counts");
   std::atomic<bool> all_regular{true};
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   in_pieces(static_cast<std::int64_t>(count), 256 * static_cast<std::int64_t>(count),
             [&](std::int64_t first, std::int64_t last) {
               for (std::int64_t i = first; i < last; ++i) {

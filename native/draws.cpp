@@ -13,6 +13,7 @@
 #include "counts.h"
 #include "gamma.h"
 #include "parts.h"
+#include "process_end.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
 
@@ -118,7 +119,7 @@ void fill(const Keys& keys, const Parameters<T>& first, const Parameters<T>& sec
   const Rows<T> all{keys.data(), first.data(), second.data(),
                     out.data(),  out.shape(0), out.shape(1)};
   if (all.size() < kMany) return draw_part(all, method, 0, 1);
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   draw_part(all, method, 0, 1);
 }
 

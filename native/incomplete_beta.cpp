@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "process_end.h"
 #include "workers.h"
 
 namespace morphax::incomplete_beta {
@@ -107,7 +108,7 @@ bool regular(Floats a, Floats b, Floats x, Results out) {
   if (a.size() != count || b.size() != count || x.size() != count)
     throw nb::value_error("numbers of other counts");
   std::atomic<bool> all_regular{true};
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   in_pieces(static_cast<std::int64_t>(count), 256 * static_cast<std::int64_t>(count),
             [&](std::int64_t first, std::int64_t last) {
               Parameters parameters;

@@ -22,6 +22,7 @@
 #include "many_numbers.h"
 #include "nan_spread.h"
 #include "philox.h"
+#include "process_end.h"
 #include "products.h"
 #include "random.h"
 #include "replay.h"
@@ -56,6 +57,9 @@ NB_MODULE(_native, module) {
   morphax::convolutions::bind(convolutions);
   nanobind::module_ extremes = module.def_submodule("extremes", "Maxima and minima.");
   morphax::extremes::bind(extremes);
+  nanobind::module_ process_end =
+      module.def_submodule("process_end", "Threads while the interpreter ends.");
+  morphax::process_end::bind(process_end);
   nanobind::module_ philox = module.def_submodule("philox", "Random bits by Philox.");
   morphax::philox::bind(philox);
   nanobind::module_ incomplete_beta =

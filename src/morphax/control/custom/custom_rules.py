@@ -120,7 +120,8 @@ def bind_call(
         of_dynamic.__dict__.pop("__wrapped__", None)
         of_dynamic.__signature__ = _without(fun, fixed)  # type: ignore[attr-defined]
     leaves, in_tree = tree.flatten((dynamic, {}))
-    check_values(where, lambda: argument_names(of_dynamic, in_tree), leaves)
+    named = f"{where} of {function_name(fun)}"
+    check_values(named, lambda: argument_names(of_dynamic, in_tree), leaves)
     return BoundCall(tuple(fixed.values()), leaves, FlatFunction(of_dynamic, in_tree, where))
 
 

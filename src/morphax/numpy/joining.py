@@ -89,7 +89,20 @@ concat = concatenate
 
 @replayed(2)
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """`values` behind `arr`."""
+    """`values` behind `arr`.
+
+    Args:
+        arr, values: arrays; without `axis` they are flattened first.
+        axis: axis along which they are joined.
+
+    Raises:
+        ValueError: the shapes differ elsewhere.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.append(jnp.array([1, 2]), 3)
+        Array([1, 2, 3], dtype=int32)
+    """
     arr = as_array("append", arr)
     return concatenate([arr, as_array("append", filling("append", values, arr.aval.dtype))], axis)
 
@@ -127,23 +140,76 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
 
 
 def hstack(tup: Any, dtype: Any = None) -> Any:
-    """Arrays side by side: along the second axis, of vectors along the first."""
+    """Arrays side by side: along the second axis, of vectors along the first.
+
+    Args:
+        tup: arrays whose sizes are equal but for that axis.
+        dtype: of the result; the one that the arrays are promoted to without it.
+
+    Raises:
+        ValueError: the shapes differ elsewhere, or there is no array.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.hstack([jnp.array([1, 2]), jnp.array([3])])
+        Array([1, 2, 3], dtype=int32)
+    """
     items = [atleast_1d(a) for a in members("jnp.hstack", tup)]
     return _joined("hstack", items, 0 if not items or items[0].aval.ndim == 1 else 1, dtype)
 
 
 def vstack(tup: Any, dtype: Any = None) -> Any:
-    """Arrays one below the other; vectors become rows."""
+    """Arrays one below the other; vectors become rows.
+
+    Args:
+        tup: arrays whose sizes are equal but for the first axis.
+        dtype: of the result; the one that the arrays are promoted to without it.
+
+    Raises:
+        ValueError: the shapes differ elsewhere, or there is no array.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.vstack([jnp.array([1, 2]), jnp.array([3, 4])])
+        Array([[1, 2],
+               [3, 4]], dtype=int32)
+    """
     return _joined("vstack", [atleast_2d(a) for a in members("jnp.vstack", tup)], 0, dtype)
 
 
 def dstack(tup: Any, dtype: Any = None) -> Any:
-    """Arrays one behind the other, along the third axis."""
+    """Arrays one behind the other, along the third axis.
+
+    Args:
+        tup: arrays whose sizes are equal but for the third axis.
+        dtype: of the result; the one that the arrays are promoted to without it.
+
+    Raises:
+        ValueError: the shapes differ elsewhere, or there is no array.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.dstack([jnp.array([1, 2]), jnp.array([3, 4])]).shape
+        (1, 2, 2)
+    """
     return _joined("dstack", [atleast_3d(a) for a in members("jnp.dstack", tup)], 2, dtype)
 
 
 def column_stack(tup: Any) -> Any:
-    """Vectors as columns of a matrix, matrices side by side."""
+    """Vectors as columns of a matrix, matrices side by side.
+
+    Args:
+        tup: vectors (m,) and matrices (m, n).
+
+    Raises:
+        ValueError: the numbers of rows differ, or there is no array.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.column_stack([jnp.array([1, 2]), jnp.array([3, 4])])
+        Array([[1, 3],
+               [2, 4]], dtype=int32)
+    """
     items = [as_array("column_stack", a) for a in members("jnp.column_stack", tup)]
     columns = [reshape(a, (-1, 1)) if a.aval.ndim < 2 else a for a in items]
     return _joined("column_stack", columns, 1, None)

@@ -20,26 +20,73 @@ from .shaping import ravel, reshape
 
 @replayed(1)
 def flip(m: Any, axis: Any = None) -> Any:
-    """`m` with the order along axes (all without `axis`) reversed."""
+    """`m` with the order along axes (all without `axis`) reversed.
+
+    Args:
+        m: array of any shape.
+        axis: axis or axes along which the order is reversed; all without it.
+
+    Raises:
+        ValueError: there is no such axis.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.flip(jnp.array([[1, 2], [3, 4]]), axis=1)
+        Array([[2, 1],
+               [4, 3]], dtype=int32)
+    """
     m = as_array("flip", m)
     return lax.rev(m, canonical_axes("flip", axis, m.aval.ndim))
 
 
 @replayed(1)
 def fliplr(m: Any) -> Any:
-    """`m` with its columns in reverse order."""
+    """`m` with its columns in reverse order.
+
+    Args:
+        m: array (m, n, ...).
+
+    Raises:
+        ValueError: `m` has fewer than two axes.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fliplr(jnp.array([[1, 2], [3, 4]]))
+        Array([[2, 1],
+               [4, 3]], dtype=int32)
+    """
     return flip(m, 1)
 
 
 @replayed(1)
 def flipud(m: Any) -> Any:
-    """`m` with its rows in reverse order."""
+    """`m` with its rows in reverse order.
+
+    Args:
+        m: array (m, ...).
+
+    Raises:
+        ValueError: `m` has no axis.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.flipud(jnp.array([[1, 2], [3, 4]]))
+        Array([[3, 4],
+               [1, 2]], dtype=int32)
+    """
     return flip(m, 0)
 
 
 @replayed(1)
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """`m` turned by k quarter turns from the first of `axes` towards the second."""
+    """`m` turned by k quarter turns from the first of `axes` towards the second.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
+        Array([[2, 4],
+               [1, 3]], dtype=int32)
+    """
     plane = canonical_axes("rot90", axes, as_array("rot90", m).aval.ndim)
     if len(plane) != 2:
         raise ValueError(
@@ -65,7 +112,13 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 @replayed(1, arrays=("shift",))
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """`a` shifted along axes, what leaves at one end coming back at the other."""
+    """`a` shifted along axes, what leaves at one end coming back at the other.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.roll(jnp.arange(5), 2)
+        Array([3, 4, 0, 1, 2], dtype=int32)
+    """
     a = as_array("roll", a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.aval.shape)

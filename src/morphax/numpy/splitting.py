@@ -17,13 +17,47 @@ _SECTIONS = "splitting an array, argument indices_or_sections"
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """The slices of `x` along an axis."""
+    """The slices of `x` along an axis.
+
+    Args:
+        x: array of shape (..., n, ...).
+        axis: the axis of size n.
+
+    Returns:
+        n arrays without this axis.
+
+    Raises:
+        ValueError: there is no such axis.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> a, b = jnp.unstack(jnp.array([[1, 2], [3, 4]]), axis=1)
+        >>> a, b
+        (Array([1, 3], dtype=int32), Array([2, 4], dtype=int32))
+    """
     x = as_array("unstack", x)
     return lax.unstack(x, canonical_axis("unstack", axis, x.aval.ndim))
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Parts of `ary` along an axis, as equal as possible or between given places."""
+    """Parts of `ary` along an axis, as equal as possible or between given places.
+
+    Args:
+        ary: array.
+        indices_or_sections: how many parts, or the places where they begin.
+        axis: axis along which it is cut.
+
+    Returns:
+        A list; the first parts are longer by one where the size is no multiple.
+
+    Raises:
+        ValueError: there is no such axis, or the number of parts is not positive.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> [len(part) for part in jnp.array_split(jnp.arange(7), 3)]
+        [3, 2, 2]
+    """
     ary = as_array("array_split", ary)
     axis = canonical_axis("array_split", axis, ary.aval.ndim)
     total = ary.aval.shape[axis]
@@ -55,7 +89,26 @@ def _part_count(parts: Any) -> int:
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Equal parts of `ary` along an axis, or parts between given places."""
+    """Equal parts of `ary` along an axis, or parts between given places.
+
+    Args:
+        ary: array.
+        indices_or_sections: how many parts, or the places where they begin.
+        axis: axis along which it is cut.
+
+    Returns:
+        A list of arrays.
+
+    Raises:
+        ValueError: the size is no multiple of the number of parts, or there is no such axis.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.split(jnp.arange(4), 2)
+        [Array([0, 1], dtype=int32), Array([2, 3], dtype=int32)]
+        >>> jnp.split(jnp.arange(4), [1])
+        [Array([0], dtype=int32), Array([1, 2, 3], dtype=int32)]
+    """
     if not np.iterable(indices_or_sections):
         ary = as_array("split", ary)
         total = ary.aval.shape[canonical_axis("split", axis, ary.aval.ndim)]
@@ -72,16 +125,53 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Parts along the second axis, of a vector along the first."""
+    """Parts along the second axis, of a vector along the first.
+
+    Args:
+        ary, indices_or_sections: as for `split`.
+
+    Raises:
+        ValueError: as `split`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.hsplit(jnp.array([[1, 2], [3, 4]]), 2)[0]
+        Array([[1],
+               [3]], dtype=int32)
+    """
     rank = as_array("hsplit", ary).aval.ndim
     return split(ary, indices_or_sections, 0 if rank == 1 else 1)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Parts along the first axis."""
+    """Parts along the first axis.
+
+    Args:
+        ary, indices_or_sections: as for `split`.
+
+    Raises:
+        ValueError: as `split`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.vsplit(jnp.array([[1, 2], [3, 4]]), 2)[0]
+        Array([[1, 2]], dtype=int32)
+    """
     return split(ary, indices_or_sections, 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Parts along the third axis."""
+    """Parts along the third axis.
+
+    Args:
+        ary, indices_or_sections: as for `split`.
+
+    Raises:
+        ValueError: as `split`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.dsplit(jnp.ones((2, 3, 4)), 2)[0].shape
+        (2, 3, 2)
+    """
     return split(ary, indices_or_sections, 2)

@@ -24,7 +24,22 @@ from .shaping import ravel, reshape
 
 @replayed(1)
 def tile(A: Any, reps: Any) -> Any:
-    """`A` repeated as a whole along each axis."""
+    """`A` repeated as a whole along each axis.
+
+    Args:
+        A: array.
+        reps: how often along each axis, the last ones where there are fewer than axes; new axes
+            come in front.
+
+    Raises:
+        ValueError: a number is negative.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.tile(jnp.array([1, 2]), (2, 2))
+        Array([[1, 2, 1, 2],
+               [1, 2, 1, 2]], dtype=int32)
+    """
     A = as_array("tile", A)
     where = "jnp.tile, argument reps"
     counts = integer_tuple(where, reps if np.iterable(reps) else (reps,))
@@ -59,6 +74,13 @@ def repeat(
         repeats: how often, an int or one count per element.
         axis: axis to repeat along.
         total_repeat_length: size of the result, needed if `repeats` is traced.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.repeat(jnp.array([1, 2]), 2)
+        Array([1, 1, 2, 2], dtype=int32)
+        >>> jnp.repeat(jnp.array([1, 2]), jnp.array([3, 1]))
+        Array([1, 1, 1, 2], dtype=int32)
     """
     if out_sharding is not None:
         again = partial(repeat, axis=axis, total_repeat_length=total_repeat_length)

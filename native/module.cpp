@@ -46,7 +46,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 44;
+  module.attr("interface") = 45;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);

@@ -19,6 +19,7 @@ import ast
 import json
 import math
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -92,11 +93,19 @@ def check(python: str, against: str | None, name: str, expected: list[float]) ->
         found, seconds = results_of(python, name)
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         print(f"{name}: failed\n{error}")
-        return Outcome(str(error).splitlines()[-1][:80])
+        return Outcome(f"fails: {heart_of(str(error))[:80]}")
     outcome = Outcome("", worst_difference(found, expected), seconds, seconds_of_jax)
     verdict = "agrees" if outcome.agrees(name) else "DIFFERS"
     print(f"{name}: {verdict} to {outcome.difference:.1e}, {seconds:.1f} s", flush=True)
     return outcome
+
+
+def heart_of(error: str) -> str:
+    """The line of a traceback that names the error: its text may go on, and a note may follow."""
+    named = [
+        line for line in error.splitlines() if re.match(r"[\w.]+(Error|Exception|Warning)\b", line)
+    ]
+    return (named or error.splitlines() or [""])[-1]
 
 
 def record(python: str, names: list[str]) -> None:
@@ -128,12 +137,13 @@ def table_of_programs(python: str, outcomes: dict[str, Outcome]) -> str:
     for name, entry in libraries.items():
         outcome = outcomes[name]
         difference = f"{outcome.difference:.0e}" if outcome.difference else "exact"
+        seconds = outcome.seconds, outcome.seconds_of_jax
         cells = (
             entry["name"],
             found[entry["distribution"]],
             f"`{name}`",
             outcome.failure or difference,
-            f"{outcome.seconds:.1f}, {outcome.seconds_of_jax:.1f}".replace(", nan", ""),
+            ", ".join([f"{s:.1f}" for s in seconds if not math.isnan(s)]),
             entry.get("tests", "not run yet"),
         )
         lines.append(f"| {' | '.join(cells)} |")

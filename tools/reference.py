@@ -2,7 +2,8 @@
 
 Usage: ``python tools/reference.py [--check]``; with ``--check`` it writes nothing and fails if a
 page is out of date.  A name's line is the first sentence of its docstring, so the pages change only
-when a name or that sentence does.  Primitives (``sin_p``) are left out: the name of the function
+when a name or that sentence does.  A page of their own tells the options of ``jax.config``, from
+their declarations.  Primitives (``sin_p``) are left out: the name of the function
 tells about both.  What morphax takes over from NumPy is named, not explained.
 """
 
@@ -15,6 +16,8 @@ import types
 from pathlib import Path
 from typing import Any
 
+from morphax.config.options import FACTS
+from morphax.config.values import Option, describe
 from morphax.core import Primitive
 
 PACKAGE = "morphax"
@@ -178,12 +181,39 @@ def page(name: str) -> str:
     return head + "\n".join(rows) + "\n"
 
 
+_OPTIONS_HEAD = """\
+# Options
+
+An option is set for a process by `jax.config.update("jax_enable_x64", True)`, or by a variable of
+the environment, `JAX_ENABLE_X64=1` or `MORPHAX_ENABLE_X64=1`; of the two the second wins.  Many are
+contexts too, for a part of a program: `with jax.enable_x64(True): ...`.  Options marked with a star
+are JAX's and change nothing here.
+
+| option | default | |
+| --- | --- | --- |
+"""
+_LISTED = 6
+
+
+def options_page() -> str:
+    """The page of the options, in the order of their declaration."""
+    return _OPTIONS_HEAD + "".join(f"{_option_row(describe(name))}\n" for name in FACTS)
+
+
+def _option_row(option: Option) -> str:
+    star = r" \*" if option.inert is True else ""
+    choices = [f"`{choice!r}`" for choice in option.choices or ()]
+    values = f" One of {', '.join(choices)}." if 0 < len(choices) <= _LISTED else ""
+    return f"| `{option.name}`{star} | `{option.default!r}` | {option.meaning}{values} |"
+
+
 def pages() -> dict[Path, str]:
     """The text that each page should have."""
     # A package has its submodules as attributes once they are imported.
     for name in MODULES:
         importlib.import_module(name)
-    return {FOLDER / f"{name}.md": page(name) for name in MODULES}
+    texts = {name: page(name) for name in MODULES} | {"options": options_page()}
+    return {FOLDER / f"{name}.md": text for name, text in texts.items()}
 
 
 def outdated() -> list[str]:

@@ -46,7 +46,9 @@ def test_names_are_taken_once(holder: Holder, name: str) -> None:
 
 
 def test_the_thread_guard_lets_one_process_be() -> None:
-    with jax.thread_guard(True):
+    with pytest.warns(UserWarning, match="no effect"):
+        guard = jax.thread_guard(True)
+    with guard:
         assert jax.jit(lambda x: x + 1)(1.0) == 2.0
         assert jax.config.jax_thread_guard
 

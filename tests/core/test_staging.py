@@ -195,13 +195,8 @@ CONCRETE = [
     (int, "int()", errors.ConcretizationTypeError, "Keep the computation in jnp"),
     (float, "float()", errors.ConcretizationTypeError, "Keep the computation in jnp"),
     (complex, "complex()", errors.ConcretizationTypeError, "Keep the computation in jnp"),
-    (
-        [1, 2].__getitem__,
-        "use as a Python int",
-        errors.TracerIntegerConversionError,
-        "Mark the arg",
-    ),
-    (range, "use as a Python int", errors.TracerIntegerConversionError, "Mark the argument static"),
+    ([1, 2].__getitem__, "use as a Python int", errors.TracerIntegerConversionError, "Sizes, sh"),
+    (range, "use as a Python int", errors.TracerIntegerConversionError, "Sizes, shapes and axes"),
     (np.sin, "conversion to a NumPy array", errors.TracerArrayConversionError, "Use jnp funct"),
     (np.asarray, "conversion to a NumPy array", errors.TracerArrayConversionError, "Use jnp fu"),
 ]

@@ -42,3 +42,12 @@ def test_summary_is_the_first_sentence() -> None:
 def test_what_is_not_ours_is_named() -> None:
     assert reference.summary(dict) == "`builtins.dict`"
     assert reference.summary(1.5) == "`1.5`"
+
+
+def test_options_are_told_with_their_values() -> None:
+    rows = reference.options_page().splitlines()
+    (engine,) = [row for row in rows if row.startswith("| `jax_cpu_engine`")]
+    assert "`'auto'` |" in engine
+    assert engine.endswith("One of `'auto'`, `'xla'`, `'native'`. |")
+    (inert,) = [row for row in rows if row.startswith("| `jax_pprint_use_color`")]
+    assert r"` \* |" in inert

@@ -13,7 +13,7 @@ import numpy as np
 from .. import dtypes, tree
 from ..config import current as current_config
 from ..config import override
-from ..core import AutoLayout, Format, Tracer
+from ..core import AutoLayout, Format, Tracer, is_value
 from ..core.partition_spec import PartitionSpec
 from ..runtime import buffers
 from ..runtime.current_mesh import sharding_of_spec, with_devices
@@ -23,7 +23,7 @@ from ..runtime.laid_out import Order, laid_out
 from ..runtime.membership import membership
 from ..runtime.sharding import Sharding, SingleDeviceSharding, default_place
 from ..runtime.transfer_guard import guard_transfer
-from ..util.messages import described, message
+from ..util.messages import conversion_of, described, message
 from .array import Array
 from .foreign import array_from_numpy
 from .memory_space import Space, sharding_in
@@ -103,6 +103,15 @@ def _as_array(x: Any, fresh: bool) -> Array:
                 given=f"{x.origin()}, {x.aval.str_short()}",
                 expected="concrete arrays",
                 fix="Call jax.device_put, which is staged inside transformed functions.",
+            )
+        )
+    if not is_value(x):
+        raise TypeError(
+            message(
+                "device_put, argument x",
+                given=described(x),
+                expected="an array, a Python number, or a tree of them",
+                fix=conversion_of(x),
             )
         )
     return Array.from_host(x)

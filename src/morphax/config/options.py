@@ -153,7 +153,7 @@ class Config:
     no_tracing: bool = option(False, "Raise an error when a program must be traced.")
     no_execution: bool = option(False, "Raise an error when a program is executed.")
     thread_guard: bool = option(
-        False, "Accepted; it guards programs of several processes, which there are none of."
+        False, "Raise an error where threads start programs of several processes.", inert=True
     )
     traceback_filtering: TracebackFiltering = option(
         "auto", "How frames of this package are hidden in tracebacks (off: not at all)."

@@ -239,6 +239,14 @@ class StagingTrace(Trace):
             check_jaxpr(close_open(jaxpr, consts))
         return jaxpr, consts
 
+    def way_to_known(self) -> str:
+        transform = self.debug_info.transform
+        if transform == "checkpoint":
+            return "mark the argument static (static_argnums of checkpoint)"
+        if transform in ("scan", "while_loop") or transform.startswith("lax."):
+            return "take it from outside of the function, if it is known there"
+        return super().way_to_known()
+
     def describe(self, var: Atom) -> str:
         """A variable in the user's words: an argument by name, or the line that made it."""
         info = self.debug_info

@@ -88,6 +88,10 @@ class Trace:
             current.source = place
         return [env[a] if type(a) is not Literal else self.constant(a.val) for a in jaxpr.outvars]
 
+    def way_to_known(self) -> str:
+        """How the user makes an argument known while the function is traced, for error text."""
+        return "mark the argument static (static_argnums or static_argnames of jit)"
+
     def constant(self, value: Operand) -> Any:
         """A number as user code may see it: an array or a tracer."""
         below = root_trace() if self.parent is None else self.parent
@@ -269,7 +273,7 @@ class Tracer(HasAval):
                     given=f"{self.origin()}{self.dependence()} "
                     f"with shape and dtype {self.aval.str_short()}",
                     expected="a concrete value, known while the function is traced",
-                    fix=fix,
+                    fix=fix.format(known=self._trace.way_to_known()),
                 )
             )
         return value
@@ -368,18 +372,15 @@ def immutable_message(x: Operand, attempt: str = "x[index] = value") -> str:
     )
 
 
-_FIX_BOOL = (
-    "Use jnp.where, lax.cond or lax.while_loop, or mark the argument static "
-    "(static_argnums or static_argnames of jit)."
-)
-_FIX_NUMBER = "Keep the computation in jnp (x.astype converts), or mark the argument static in jit."
+_FIX_BOOL = "Use jnp.where, lax.cond or lax.while_loop, or {known}."
+_FIX_NUMBER = "Keep the computation in jnp (x.astype converts), or {known}."
 _FIX_INDEX = (
-    "Mark the argument static (static_argnums or static_argnames of jit): sizes, shapes and axes "
-    "are Python ints; to take an item of a Python sequence, make that a jnp array."
+    "Sizes, shapes and axes are Python ints: {known}; to take an item of a Python sequence, make "
+    "that a jnp array."
 )
 _FIX_ARRAY = (
     "Use jnp functions instead of np ones inside transformed functions; if a size or a setting "
-    "is asked for, mark the argument static (static_argnums or static_argnames of jit)."
+    "is asked for, {known}."
 )
 
 

@@ -48,7 +48,7 @@ def _inexact(name: str, x: Any) -> Any:
 
 def identity(x: Any) -> Any:
     """x itself."""
-    return as_array("identity", x)
+    return as_array("nn.identity", x)
 
 
 @custom_jvp
@@ -106,7 +106,7 @@ def squareplus(x: Any, b: Any = 4) -> Any:
         >>> jax.nn.squareplus(jnp.array([-1e4, 1.5]))
         Array([1.e-04, 2.e+00], dtype=float32)
     """
-    x, b = promoted_inexact("squareplus", as_array("squareplus", x), b)
+    x, b = promoted_inexact("nn.squareplus", as_array("nn.squareplus", x), b)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         return (x + jnp.sqrt(x * x + b)) / 2
     size = jnp.abs(x)
@@ -260,7 +260,7 @@ def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
 @replayed(1)
 def hard_tanh(x: Any) -> Any:
     """x, limited to [−1, 1]."""
-    x = as_array("hard_tanh", x)
+    x = as_array("nn.hard_tanh", x)
     return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
 
 

@@ -77,7 +77,7 @@ def dot_product_attention(
         Array([1., 0.], dtype=float32)
     """
     _check_implementation(implementation)
-    q, k, v = [as_array("dot_product_attention", x) for x in (query, key, value)]
+    q, k, v = [as_array("nn.dot_product_attention", x) for x in (query, key, value)]
     _check_operands(q, k, v)
     has_batch = q.ndim == 4
     if not has_batch:
@@ -188,7 +188,7 @@ def _check_operands(q: Any, k: Any, v: Any) -> None:
 
 def _fitted(name: str, x: Any, shape: tuple[int, ...]) -> Any:
     """A bias or mask with four axes, each of the size of the logits' or 1."""
-    x = as_array("dot_product_attention", x)
+    x = as_array("nn.dot_product_attention", x)
     given = f"{x.dtype}{x.shape}"
     if name == "mask" and x.dtype != np.bool_:
         raise _refused(name, given, "booleans", "Pass numbers that are added as bias.")

@@ -14,6 +14,7 @@ from ..control.custom.custom_jvp import custom_jvp
 from ..core import current_trace, root_trace
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import counted_or_symbolic
 from ..lax.shape.resharding import laid_out
 from ..numpy.axes import canonical_axes, canonical_axis
 from ..numpy.half_precision import in_float32
@@ -32,6 +33,7 @@ def _largest(name: str, x: Any, axis: Axis, where: Any, weights: Any = None) -> 
     which times the derivative 0 of leaving them out would be NaN.
     """
     x = as_array(name, *promoted_inexact(name, x))
+    canonical_axes(name, axis, x.ndim)
     counted = where
     if weights is not None:
         counted = jnp.not_equal(weights, 0)
@@ -61,7 +63,7 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
 
 
 def _softmax(axis: Axis, x: Any, where: Any) -> Any:
-    x, largest = _largest("softmax", x, axis, where)
+    x, largest = _largest("nn.softmax", x, axis, where)
     powers = jnp.exp(x - largest)
     result = powers / jnp.sum(powers, axis, keepdims=True, where=where)
     return result if where is None else jnp.where(where, result, 0)
@@ -88,7 +90,7 @@ def _softmax_jvp(
 @replayed(1)
 def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     """x − log Σ exp(x) along axes; elements left out by `where` get −∞."""
-    x, largest = _largest("log_softmax", x, axis, where)
+    x, largest = _largest("nn.log_softmax", x, axis, where)
     shifted = x - largest
     result = shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis, keepdims=True, where=where))
     return result if where is None else jnp.where(where, result, -np.inf)
@@ -113,10 +115,10 @@ def logsumexp(
         where: which elements take part.
     """
     if b is not None:
-        a, b = as_array("logsumexp", a), as_array("logsumexp", b)
-        dtype, _ = inexact_type("logsumexp", a, b)
+        a, b = as_array("nn.logsumexp", a), as_array("nn.logsumexp", b)
+        dtype, _ = inexact_type("nn.logsumexp", a, b)
         a, b = jnp.broadcast_arrays(convert(a, dtype), convert(b, dtype))
-    a, largest = _largest("logsumexp", a, axis, where, b)
+    a, largest = _largest("nn.logsumexp", a, axis, where, b)
     # Where all terms are 0, or one is infinite, subtracting the maximum would give NaN.
     # The phase of complex terms stays in them, and so in the sign.
     finite = jnp.where(jnp.isfinite(largest), largest, 0).real
@@ -133,7 +135,7 @@ def logsumexp(
     sign = jnp.sign(total)
     out = jnp.log(jnp.abs(total)) + finite if return_sign else jnp.log(total) + removed
     if not keepdims:
-        axes = canonical_axes("logsumexp", axis, out.ndim)
+        axes = canonical_axes("nn.logsumexp", axis, out.ndim)
         out, sign = jnp.squeeze(out, axes), jnp.squeeze(sign, axes)
     return (out, sign) if return_sign else out
 
@@ -142,7 +144,7 @@ def logsumexp(
 def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Any:
     """log of the mean of exp(x) over axes."""
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
-    ones = jnp.ones_like(as_array("logmeanexp", x), dtype=total.dtype)
+    ones = jnp.ones_like(as_array("nn.logmeanexp", x), dtype=total.dtype)
     return total - jnp.log(jnp.sum(ones, axis, where=where, keepdims=keepdims))
 
 
@@ -160,7 +162,8 @@ def one_hot(
         out_sharding: layout of the result over devices.
 
     Raises:
-        ValueError: `num_classes` is negative.
+        TypeError: `num_classes` is no integer that is known while tracing.
+        ValueError: it is negative.
 
     Example:
         >>> import morphax as jax
@@ -169,18 +172,10 @@ def one_hot(
         Array([[1., 0., 0.],
                [0., 0., 1.]], dtype=float32)
     """
-    x = as_array("one_hot", x)
-    target = dtypes.requested(float if dtype is None else dtype, "one_hot")
-    place = canonical_axis("one_hot", axis, x.ndim + 1)
-    if isinstance(num_classes, (int, np.integer)) and num_classes < 0:
-        raise ValueError(
-            message(
-                "nn.one_hot, argument num_classes",
-                given=f"{num_classes}",
-                expected="a length that is not negative",
-                fix="Pass the number of classes.",
-            )
-        )
+    x = as_array("nn.one_hot", x)
+    target = dtypes.requested(float if dtype is None else dtype, "nn.one_hot")
+    place = canonical_axis("nn.one_hot", axis, x.ndim + 1)
+    num_classes = counted_or_symbolic("nn.one_hot, argument num_classes", num_classes)
     x = _able_to_count(x, num_classes)
     shape = [num_classes if i == place else 1 for i in range(x.ndim + 1)]
     classes = jnp.reshape(jnp.arange(num_classes, dtype=x.dtype), shape)
@@ -278,15 +273,15 @@ def standardize(
                 fix="Pass a small positive number.",
             )
         )
-    (x,) = promoted_inexact("standardize", as_array("standardize", x))
+    (x,) = promoted_inexact("nn.standardize", as_array("nn.standardize", x))
     is_plain = mean is None and variance is None and where is None
     if is_plain and isinstance(epsilon, (int, float)) and x.aval.dtype.kind != "c":
-        return _standardized(x, canonical_axes("standardize", axis, x.aval.ndim), epsilon)
+        return _standardized(x, canonical_axes("nn.standardize", axis, x.aval.ndim), epsilon)
     if mean is None:
         mean = jnp.mean(x, axis, keepdims=True, where=where)
     if variance is None:
         variance = jnp.var(x, axis, keepdims=True, where=where)
-    mean, variance = [as_array("standardize", v) for v in (mean, variance)]
+    mean, variance = [as_array("nn.standardize", v) for v in (mean, variance)]
     deviation = x - mean
     if where is not None:
         # As a factor of the derivative of the scale it would make all of them NaN.

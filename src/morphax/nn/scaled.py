@@ -46,7 +46,7 @@ def scaled_matmul(
         >>> jax.nn.scaled_matmul(a, b, half, half)
         Array([[[8.]]], dtype=float32)
     """
-    operands = [as_array("scaled_matmul", x) for x in (lhs, rhs, lhs_scales, rhs_scales)]
+    operands = [as_array("nn.scaled_matmul", x) for x in (lhs, rhs, lhs_scales, rhs_scales)]
     _check_scaled(*operands)
     target = dtypes.requested(preferred_element_type, "nn.scaled_matmul")
     if target not in FLOATING:

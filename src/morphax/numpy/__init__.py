@@ -65,28 +65,6 @@ from .cumulative import nancumprod as nancumprod
 from .cumulative import nancumsum as nancumsum
 from .einsum import einsum as einsum
 from .einsum import einsum_path as einsum_path
-from .joining import append as append
-from .joining import array_split as array_split
-from .joining import column_stack as column_stack
-from .joining import concat as concat
-from .joining import concatenate as concatenate
-from .joining import dsplit as dsplit
-from .joining import dstack as dstack
-from .joining import flip as flip
-from .joining import fliplr as fliplr
-from .joining import flipud as flipud
-from .joining import hsplit as hsplit
-from .joining import hstack as hstack
-from .joining import meshgrid as meshgrid
-from .joining import repeat as repeat
-from .joining import roll as roll
-from .joining import rot90 as rot90
-from .joining import split as split
-from .joining import stack as stack
-from .joining import tile as tile
-from .joining import unstack as unstack
-from .joining import vsplit as vsplit
-from .joining import vstack as vstack
 from .logic import bitwise_count as bitwise_count
 from .logic import bitwise_invert as bitwise_invert
 from .logic import bitwise_left_shift as bitwise_left_shift
@@ -178,6 +156,8 @@ from .sorting import partition as partition
 from .sorting import sort as sort
 from .sorting import sort_complex as sort_complex
 from .sorting import top_k as top_k
+from .tiling import repeat as repeat
+from .tiling import tile as tile
 from .trigonometric import acos as acos
 from .trigonometric import acosh as acosh
 from .trigonometric import arccos as arccos
@@ -231,6 +211,7 @@ if _TYPE_CHECKING:
     from ..numpy.grids import indices as indices
     from ..numpy.grids import ix_ as ix_
     from ..numpy.grids import logspace as logspace
+    from ..numpy.grids import meshgrid as meshgrid
     from ..numpy.index_tricks import c_ as c_
     from ..numpy.index_tricks import index_exp as index_exp
     from ..numpy.index_tricks import mgrid as mgrid
@@ -242,6 +223,21 @@ if _TYPE_CHECKING:
     from ..numpy.insertion import resize as resize
     from ..numpy.insertion import trim_zeros as trim_zeros
     from ..numpy.interpolation import interp as interp
+    from ..numpy.joining import append as append
+    from ..numpy.joining import column_stack as column_stack
+    from ..numpy.joining import concat as concat
+    from ..numpy.joining import concatenate as concatenate
+    from ..numpy.joining import dstack as dstack
+    from ..numpy.joining import hstack as hstack
+    from ..numpy.joining import stack as stack
+    from ..numpy.joining import vstack as vstack
+    from ..numpy.matrix_indices import diag_indices as diag_indices
+    from ..numpy.matrix_indices import diag_indices_from as diag_indices_from
+    from ..numpy.matrix_indices import mask_indices as mask_indices
+    from ..numpy.matrix_indices import tril_indices as tril_indices
+    from ..numpy.matrix_indices import tril_indices_from as tril_indices_from
+    from ..numpy.matrix_indices import triu_indices as triu_indices
+    from ..numpy.matrix_indices import triu_indices_from as triu_indices_from
     from ..numpy.namespace_info import __array_namespace_info__ as __array_namespace_info__
     from ..numpy.padding import pad as pad
     from ..numpy.polynomial_fits import polyfit as polyfit
@@ -266,6 +262,11 @@ if _TYPE_CHECKING:
     from ..numpy.quantiles import nanquantile as nanquantile
     from ..numpy.quantiles import percentile as percentile
     from ..numpy.quantiles import quantile as quantile
+    from ..numpy.rearranging import flip as flip
+    from ..numpy.rearranging import fliplr as fliplr
+    from ..numpy.rearranging import flipud as flipud
+    from ..numpy.rearranging import roll as roll
+    from ..numpy.rearranging import rot90 as rot90
     from ..numpy.replacement import place as place
     from ..numpy.replacement import put as put
     from ..numpy.replacement import put_along_axis as put_along_axis
@@ -280,6 +281,12 @@ if _TYPE_CHECKING:
     from ..numpy.sets import unique_inverse as unique_inverse
     from ..numpy.sets import unique_values as unique_values
     from ..numpy.sine_cardinal import sinc as sinc
+    from ..numpy.splitting import array_split as array_split
+    from ..numpy.splitting import dsplit as dsplit
+    from ..numpy.splitting import hsplit as hsplit
+    from ..numpy.splitting import split as split
+    from ..numpy.splitting import unstack as unstack
+    from ..numpy.splitting import vsplit as vsplit
     from ..numpy.trapezoidal_rule import trapezoid as trapezoid
     from ..numpy.windows import bartlett as bartlett
     from ..numpy.windows import blackman as blackman
@@ -307,20 +314,13 @@ if _TYPE_CHECKING:
     from .floats import nextafter as nextafter
     from .floats import spacing as spacing
     from .matrices import diag as diag
-    from .matrices import diag_indices as diag_indices
-    from .matrices import diag_indices_from as diag_indices_from
     from .matrices import diagflat as diagflat
     from .matrices import eye as eye
     from .matrices import fill_diagonal as fill_diagonal
     from .matrices import identity as identity
-    from .matrices import mask_indices as mask_indices
     from .matrices import tri as tri
     from .matrices import tril as tril
-    from .matrices import tril_indices as tril_indices
-    from .matrices import tril_indices_from as tril_indices_from
     from .matrices import triu as triu
-    from .matrices import triu_indices as triu_indices
-    from .matrices import triu_indices_from as triu_indices_from
     from .matrices import vander as vander
     from .nan_reductions import nanmax as nanmax
     from .nan_reductions import nanmean as nanmean
@@ -462,27 +462,47 @@ __getattr__, __dir__ = _on_demand(
             "nextafter",
             "spacing",
         ),
-        "..numpy.grids": ("frombuffer", "fromfunction", "geomspace", "indices", "ix_", "logspace"),
+        "..numpy.grids": (
+            "frombuffer",
+            "fromfunction",
+            "geomspace",
+            "indices",
+            "ix_",
+            "logspace",
+            "meshgrid",
+        ),
         "..numpy.index_tricks": ("c_", "index_exp", "mgrid", "ogrid", "r_", "s_"),
         "..numpy.insertion": ("delete", "insert", "resize", "trim_zeros"),
         "..numpy.interpolation": ("interp",),
+        "..numpy.joining": (
+            "append",
+            "column_stack",
+            "concat",
+            "concatenate",
+            "dstack",
+            "hstack",
+            "stack",
+            "vstack",
+        ),
         "..numpy.matrices": (
             "diag",
-            "diag_indices",
-            "diag_indices_from",
             "diagflat",
             "eye",
             "fill_diagonal",
             "identity",
-            "mask_indices",
             "tri",
             "tril",
+            "triu",
+            "vander",
+        ),
+        "..numpy.matrix_indices": (
+            "diag_indices",
+            "diag_indices_from",
+            "mask_indices",
             "tril_indices",
             "tril_indices_from",
-            "triu",
             "triu_indices",
             "triu_indices_from",
-            "vander",
         ),
         "..numpy.namespace_info": ("__array_namespace_info__",),
         "..numpy.nan_reductions": (
@@ -546,6 +566,7 @@ __getattr__, __dir__ = _on_demand(
             "percentile",
             "quantile",
         ),
+        "..numpy.rearranging": ("flip", "fliplr", "flipud", "roll", "rot90"),
         "..numpy.replacement": ("place", "put", "put_along_axis"),
         "..numpy.scalar_types": (
             "bfloat16",
@@ -621,6 +642,7 @@ __getattr__, __dir__ = _on_demand(
             "unique_values",
         ),
         "..numpy.sine_cardinal": ("sinc",),
+        "..numpy.splitting": ("array_split", "dsplit", "hsplit", "split", "unstack", "vsplit"),
         "..numpy.statistics": (
             "corrcoef",
             "cov",

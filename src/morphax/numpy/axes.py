@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..core import Tracer
 from ..core.dims import Shape
 from ..errors import AxisError, InconclusiveDimensionOperation, ShapeError
 from ..lax.ground.axes import canonical_shape, integer
 from ..util.messages import described, message
+from .operands import in_full
 
 # Sizes are 64-bit numbers in programs.
 _TOO_LARGE = 1 << 63
@@ -24,15 +26,15 @@ _MOST_POINTS = 2**59
 
 def canonical_axis(where: str, axis: Any, ndim: int) -> int:
     """`axis` counted from the front."""
-    number = integer(f"jnp.{where}, argument axis", axis)
+    number = integer(f"{in_full(where)}, argument axis", axis)
     if -ndim <= number < ndim:
         return number % ndim
     raise AxisError(
         message(
-            f"jnp.{where}, argument axis",
+            f"{in_full(where)}, argument axis",
             given=f"axis {number} of an array with {ndim} axes",
-            expected=f"an axis from {-ndim} to {ndim - 1}",
-            fix="Name an axis that the array has.",
+            expected=f"an axis from {-ndim} to {ndim - 1}" if ndim else "an array that has axes",
+            fix="Name an axis that the array has." if ndim else "Give it one with jnp.atleast_1d.",
         )
     )
 
@@ -55,7 +57,7 @@ def canonical_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
         return result
     raise ValueError(
         message(
-            f"jnp.{where}, argument axis",
+            f"{in_full(where)}, argument axis",
             given=f"{axes}",
             expected="different axes",
             fix="Name each axis once.",
@@ -77,9 +79,10 @@ def canonical_size(where: str, shape: Any) -> Shape:
 
 
 def _bad_size(where: str, shape: Any) -> str:
+    traced = [x for x in listed(shape) if isinstance(x, Tracer) and x.number() is None]
     return message(
         f"jnp.{where}, argument shape",
-        given=f"{shape!r:.80}",
+        given=described(traced[0]) if traced else f"{shape!r:.80}",
         expected="an int or a tuple of ints, not negative and known while tracing",
         fix="Compute shapes with Python ints; mark arguments that they depend on static "
         "(static_argnums or static_argnames of jit).",

@@ -15,12 +15,13 @@ from ..array.placement import at_default_place
 from ..core import aval_of, carries_aval, current_trace, is_value, root_trace
 from ..core.values import computed
 from ..dtypes.numbers import checked_int, host_scalar
+from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.placing import device_put
 from ..lax.shape.filling import dtype_like, filled, placed_like
 from ..lax.shape.resharding import laid_out
 from ..runtime.transfer_guard import guard_transfer
-from ..util.messages import described, message
+from ..util.messages import conversion_of, described, message
 from .axes import canonical_size, rank_asked_for
 from .operands import PYTHON_SCALARS, as_array
 
@@ -121,7 +122,7 @@ def _contents(object: Any, dtype: Any) -> Any:
             _OBJECT,
             given=described(object),
             expected="an array, a scalar, a buffer, or nested sequences of these",
-            fix="Convert the data to numbers first.",
+            fix=conversion_of(object),
         )
     )
 
@@ -268,7 +269,18 @@ def _full(where: str, shape: Any, fill_value: Any, target: Any) -> Any:
         value = host_scalar(f"jnp.{where}, argument fill_value", value, target)[()]
     if aval_of(value).ndim == 0:
         return filled(sizes, value, target)
-    return repeated(value if target is None else convert(value, target), sizes)
+    spread = value if target is None else convert(value, target)
+    try:
+        return repeated(spread, sizes)
+    except ShapeError as error:
+        raise ShapeError(
+            message(
+                f"jnp.{where}, argument fill_value",
+                given=f"{aval_of(value)} for the shape {sizes}",
+                expected="a number, or an array that can be broadcast to the shape",
+                fix="Reshape the array, or pass its number.",
+            )
+        ) from error
 
 
 def repeated(x: Any, shape: tuple[int, ...]) -> Any:

@@ -259,7 +259,11 @@ def _names(text: str, shapes: tuple[Shape, ...]) -> tuple[list[Names], Names]:
     inputs, arrow, output = text.partition("->")
     terms = inputs.split(",")
     if len(terms) != len(shapes):
-        raise _error(text, shapes, f"{len(shapes)} terms, one for each operand")
+        raise _error(
+            text,
+            shapes,
+            f"as many operands as terms: the subscripts have {len(terms)}, separated by commas",
+        )
     names = [_term(text, t, shapes, len(s)) for t, s in zip(terms, shapes, strict=True)]
     widest = max([sum(type(a) is int for a in n) for n in names])
     free = tuple(range(-widest, 0))
@@ -296,8 +300,8 @@ def _error(text: str, shapes: tuple[Shape, ...], expected: str) -> ValueError:
     return ValueError(
         message(
             "jnp.einsum, argument subscripts",
-            given=f"{text!r} for operands of shapes {', '.join(map(str, shapes))}",
+            given=f"{text!r} for {len(shapes)} operand(s) of shapes {', '.join(map(str, shapes))}",
             expected=expected,
-            fix="Write for instance 'ij,jk->ik'.",
+            fix="Write for instance 'ij,jk->ik' for the product of two matrices.",
         )
     )

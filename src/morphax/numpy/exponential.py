@@ -18,35 +18,89 @@ from .operands import promoted_inexact, refuse_out_and_where
 
 
 def exp(x: Any, /) -> Any:
-    """eˣ, element by element."""
+    """eˣ, element by element.
+
+    Args:
+        x: numbers of any shape; integers become floating numbers.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.exp(jnp.array([0.0, 1.0]))
+        Array([1.       , 2.7182817], dtype=float32)
+    """
     return lax.exp(*promoted_inexact("exp", x))
 
 
 @replayed(1)
 def exp2(x: Any, /) -> Any:
-    """2ˣ, element by element."""
+    """2ˣ, element by element.
+
+    Args:
+        x: numbers of any shape.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.exp2(jnp.array([0.0, 3.0]))
+        Array([1., 8.], dtype=float32)
+    """
     return lax.exp2(*promoted_inexact("exp2", x))
 
 
 def expm1(x: Any, /) -> Any:
-    """eˣ − 1, accurate near zero."""
+    """eˣ − 1, accurate near zero.
+
+    Args:
+        x: numbers of any shape; those near 0 keep their digits.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.expm1(1e-10)
+        Array(1.e-10, dtype=float32, weak_type=True)
+    """
     return lax.expm1(*promoted_inexact("expm1", x))
 
 
 def log(x: Any, /) -> Any:
-    """The natural logarithm of x, element by element."""
+    """The natural logarithm of x, element by element.
+
+    Args:
+        x: numbers of any shape; −∞ for 0, NaN for negative real ones.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.log(jnp.array([1.0, 0.0, -1.0]))
+        Array([  0., -inf,  nan], dtype=float32)
+    """
     return lax.log(*promoted_inexact("log", x))
 
 
 @replayed(1)
 def log2(x: Any, /) -> Any:
-    """The logarithm of x to base 2."""
+    """The logarithm of x to base 2.
+
+    Args:
+        x: numbers of any shape; −∞ for 0, NaN for negative real ones.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.log2(jnp.array([1.0, 8.0]))
+        Array([0., 3.], dtype=float32)
+    """
     return _logarithm("log2", x, 2.0)
 
 
 @replayed(1)
 def log10(x: Any, /) -> Any:
-    """The logarithm of x to base 10."""
+    """The logarithm of x to base 10.
+
+    Args:
+        x: numbers of any shape; −∞ for 0, NaN for negative real ones.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.log10(jnp.array([1.0, 1000.0]))
+        Array([0., 3.], dtype=float32)
+    """
     return _logarithm("log10", x, 10.0)
 
 
@@ -62,7 +116,16 @@ def _logarithm(name: str, x: Any, base: float) -> Any:
 
 
 def log1p(x: Any, /) -> Any:
-    """log(1 + x), accurate near zero."""
+    """log(1 + x), accurate near zero.
+
+    Args:
+        x: numbers of any shape; those near 0 keep their digits.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.log1p(1e-10)
+        Array(1.e-10, dtype=float32, weak_type=True)
+    """
     return lax.log1p(*promoted_inexact("log1p", x))
 
 

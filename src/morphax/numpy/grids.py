@@ -23,7 +23,7 @@ from .operands import as_array, inexact_type
 from .progressions import linspace
 from .searching import nonzero
 from .selection import where
-from .shaping import moveaxis
+from .shaping import moveaxis, ravel, reshape
 
 
 @replayed(2)
@@ -204,3 +204,43 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
                 fix="Pass count=-1 for all, and cut the buffer to whole elements.",
             )
         ) from None
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+    """The coordinates of all points of a grid, from the coordinates along each axis.
+
+    Args:
+        xi: for each axis its coordinates, an array of any shape, taken in order.
+        copy: no effect, since arrays do not change.
+        sparse: keep size 1 along the axes on which a coordinate does not depend.
+        indexing: ``"xy"``: the first coordinate runs along columns, the second along rows;
+            ``"ij"``: coordinate i runs along axis i.
+
+    Raises:
+        ValueError: if `indexing` is neither.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.meshgrid(jnp.arange(2), jnp.arange(3), indexing="ij")[1]
+        Array([[0, 1, 2],
+               [0, 1, 2]], dtype=int32)
+    """
+    if not (isinstance(indexing, str) and indexing in ("xy", "ij")):
+        raise ValueError(
+            message(
+                "jnp.meshgrid, argument indexing",
+                given=f"{indexing!r}",
+                expected="'xy' or 'ij'",
+                fix="Pass 'ij' for matrices, 'xy' for pictures.",
+            )
+        )
+    vectors = [ravel(as_array("meshgrid", x)) for x in xi]
+    # Axis of each vector: with "xy" the first one runs along columns.
+    places = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        places[:2] = [1, 0]
+    shape = [vectors[i].aval.size for i in places]
+    if sparse:
+        shapes = [[n if i == p else 1 for i, n in enumerate(shape)] for p in places]
+        return [reshape(v, s) for v, s in zip(vectors, shapes, strict=True)]
+    return [lax.broadcast_in_dim(v, shape, (p,)) for v, p in zip(vectors, places, strict=True)]

@@ -196,12 +196,15 @@ def _slice_signature(part: builtins.slice) -> tuple[Any, ...]:
         return (_bound(part.start), _bound(part.stop), step)
     except TypeError as error:
         kind = IndexError if isinstance(error, errors.JAXTypeError) else TypeError
+        bounds = (part.start, part.stop, part.step)
+        traced = [x for x in bounds if isinstance(x, Tracer) and x.number() is None]
         raise kind(
             message(
                 "x[...], slice",
-                given=f"{part}",
+                given=f"a bound that is {described(traced[0])}" if traced else f"{part}",
                 expected="bounds that are integers known while tracing",
-                fix="Use lax.dynamic_slice_in_dim for a traced start with a static size.",
+                fix="Use lax.dynamic_slice_in_dim for a traced start with a static size; mask with "
+                "jnp.where what lies beyond a traced stop; or mark the bound static in jit.",
             )
         ) from error
 
@@ -229,12 +232,19 @@ def _index_arrays(part: Any) -> list[Any]:
 
 
 def _bad_part(part: Any) -> str:
-    is_sequence = isinstance(part, (list, tuple))
+    if isinstance(part, (list, tuple)):
+        fix = "Write x[jnp.array(index)]."
+    elif isinstance(part, str):
+        fix = "Axes and elements of an array have numbers; keep arrays by name in a dict."
+    elif isinstance(part, float):
+        fix = "Convert it with int(), or divide with // where it is computed."
+    else:
+        fix = "Convert it with astype('int32')."
     return message(
         "x[...], index",
         given=described(part),
         expected="ints, slices, None, Ellipsis, or arrays of integer or boolean dtype",
-        fix="Write x[jnp.array(index)]." if is_sequence else "Convert it with astype('int32').",
+        fix=fix,
     )
 
 

@@ -8,26 +8,23 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
-from ..array import Array
-from ..array.placement import at_default_place
 from ..core import aval_of
 from ..core.dims import Dim
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
-from ..lax.ground.axes import check_callable, counted, integer, integer_or_size
+from ..lax.ground.axes import integer, integer_or_size
 from ..util.messages import message
 from .arithmetic import power
 from .at import At
 from .creation import placed
 from .of_numpy import diag_of_numpy, tril_of_numpy, triu_of_numpy
 from .operands import as_array, settled
-from .searching import nonzero
 from .selection import diagonal, where
 from .shaping import broadcast_to, ravel
 
 
-def _within(k: int, rows: int, columns: int) -> int:
+def diagonal_within(k: int, rows: int, columns: int) -> int:
     """The number of a diagonal, or of the first outside, than which none is further out."""
     return max(-rows, min(k, columns))
 
@@ -35,14 +32,14 @@ def _within(k: int, rows: int, columns: int) -> int:
 def _compared(compare: Callable[[Any, Any], Any], rows: int, columns: int, k: int) -> Any:
     """Where row number + k compares so with the column number."""
     if type(rows) is int and type(columns) is int:
-        k = _within(k, rows, columns)
+        k = diagonal_within(k, rows, columns)
     shape = (rows, columns)
     row = lax.broadcasted_iota(np.int32, shape, 0)
     shifted = lax.add(row, np.int32(k)) if k else row
     return compare(shifted, lax.broadcasted_iota(np.int32, shape, 1))
 
 
-def _sizes(name: str, rows: Any, columns: Any) -> tuple[Dim, Dim]:
+def matrix_sizes(name: str, rows: Any, columns: Any) -> tuple[Dim, Dim]:
     """The sizes of a matrix, square if the number of columns is `None`."""
     n = integer_or_size(f"jnp.{name}, argument N", rows)
     return n, n if columns is None else integer_or_size(f"jnp.{name}, argument M", columns)
@@ -65,13 +62,27 @@ def eye(
                [0., 0., 1.]], dtype=float32)
     """
     target = dtypes.requested(float if dtype is None else dtype, "eye")
-    ones = _compared(lax.eq, *_sizes("eye", N, M), integer("jnp.eye, argument k", k))
+    ones = _compared(lax.eq, *matrix_sizes("eye", N, M), integer("jnp.eye, argument k", k))
     result = convert(ones, target)
     return placed(result, device)
 
 
 def identity(n: int, dtype: Any = None) -> Any:
-    """The n × n matrix with ones on the diagonal."""
+    """The n × n matrix with ones on the diagonal.
+
+    Args:
+        n: the size.
+        dtype: of the result; floating without it.
+
+    Raises:
+        ValueError: `n` is negative.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.identity(2)
+        Array([[1., 0.],
+               [0., 1.]], dtype=float32)
+    """
     return eye(n, dtype=dtype)
 
 
@@ -81,21 +92,61 @@ def tri(
     k: int = 0,
     dtype: Any = None,
 ) -> Any:
-    """A matrix with ones on and below the `k`-th diagonal."""
+    """A matrix with ones on and below the `k`-th diagonal.
+
+    Args:
+        N, M: how many rows and columns; square without `M`.
+        k: number of the diagonal, positive above the main one.
+        dtype: of the result.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.tri(2, 3)
+        Array([[1., 0., 0.],
+               [1., 1., 0.]], dtype=float32)
+    """
     target = dtypes.requested(float if dtype is None else dtype, "tri")
-    below = _compared(lax.ge, *_sizes("tri", N, M), integer("jnp.tri, argument k", k))
+    below = _compared(lax.ge, *matrix_sizes("tri", N, M), integer("jnp.tri, argument k", k))
     return convert(below, target)
 
 
 @replayed(1, of_many=tril_of_numpy)
 def tril(m: Any, k: int = 0) -> Any:
-    """The matrices `m` with zeros above the `k`-th diagonal."""
+    """The matrices `m` with zeros above the `k`-th diagonal.
+
+    Args:
+        m: array (..., m, n).
+        k: number of the diagonal, positive above the main one.
+
+    Raises:
+        ValueError: `m` has fewer than two axes.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.tril(jnp.array([[1, 2], [3, 4]]))
+        Array([[1, 0],
+               [3, 4]], dtype=int32)
+    """
     return _triangle("tril", m, lambda mask, m: where(mask, m, lax.full_like(m, 0)), k)
 
 
 @replayed(1, of_many=triu_of_numpy)
 def triu(m: Any, k: int = 0) -> Any:
-    """The matrices `m` with zeros below the `k`-th diagonal."""
+    """The matrices `m` with zeros below the `k`-th diagonal.
+
+    Args:
+        m: array (..., m, n).
+        k: number of the diagonal, positive above the main one.
+
+    Raises:
+        ValueError: `m` has fewer than two axes.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.triu(jnp.array([[1, 2], [3, 4]]))
+        Array([[1, 2],
+               [0, 4]], dtype=int32)
+    """
     return _triangle("triu", m, lambda mask, m: where(mask, lax.full_like(m, 0), m), k, -1)
 
 
@@ -117,7 +168,23 @@ def _triangle(name: str, m: Any, choose: Callable[[Any, Any], Any], k: int, offs
 
 @replayed(1, by_numpy=diag_of_numpy)
 def diag(v: Any, k: int = 0) -> Any:
-    """A matrix with the vector `v` on its `k`-th diagonal; of a matrix, that diagonal."""
+    """A matrix with the vector `v` on its `k`-th diagonal; of a matrix, that diagonal.
+
+    Args:
+        v: vector (n,) or matrix (m, n).
+        k: number of the diagonal, positive above the main one.
+
+    Raises:
+        ValueError: `v` has another number of axes.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.diag(jnp.array([1, 2]))
+        Array([[1, 0],
+               [0, 2]], dtype=int32)
+        >>> jnp.diag(jnp.array([[1, 2], [3, 4]]), 1)
+        Array([2], dtype=int32)
+    """
     v, k = as_array("diag", v), integer("jnp.diag, argument k", k)
     if v.aval.ndim == 2:
         return diagonal(v, k)
@@ -142,13 +209,46 @@ def diag(v: Any, k: int = 0) -> Any:
 
 @replayed(1)
 def diagflat(v: Any, k: int = 0) -> Any:
-    """A matrix with all elements of `v` on its `k`-th diagonal."""
+    """A matrix with all elements of `v` on its `k`-th diagonal.
+
+    Args:
+        v: array of n elements, flattened.
+        k: number of the diagonal, positive above the main one.
+
+    Returns:
+        A square matrix of size n + |k|.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.diagflat(jnp.array([1, 2]), 1)
+        Array([[0, 1, 0],
+               [0, 0, 2],
+               [0, 0, 0]], dtype=int32)
+    """
     return settled(diag(ravel(as_array("diagflat", v)), k))
 
 
 @replayed(1)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The powers of the elements of a vector, one row for each; the highest comes first."""
+    """The powers of the elements of a vector, one row for each; the highest comes first.
+
+    Args:
+        x: vector (m,).
+        N: how many powers; m without it.
+        increasing: whether the lowest power, 1, comes first.
+
+    Returns:
+        A matrix (m, N).
+
+    Raises:
+        ValueError: `x` is no vector.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.vander(jnp.array([2, 3]), 3)
+        Array([[4, 2, 1],
+               [9, 3, 1]], dtype=int32)
+    """
     x = as_array("vander", x)
     if x.aval.ndim != 1:
         raise ShapeError(
@@ -172,74 +272,6 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     exponent = broadcast_to(powers, base.aval.shape)
     high = where(lax.eq(exponent, 2), lax.mul(base, base), base)
     return where(lax.eq(exponent, 0), lax.full_like(base, 1), high)
-
-
-def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
-    """The indices of the main diagonal of an array with `ndim` axes of size `n`."""
-    size = counted("jnp.diag_indices, argument n", n)
-    count = counted("jnp.diag_indices, argument ndim", ndim)
-    return tuple([lax.iota(dtypes.python_scalar_dtype(int), size)]) * count
-
-
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """The indices of the main diagonal of `arr`."""
-    shape = as_array("diag_indices_from", arr).aval.shape
-    if len(shape) < 2 or len(set(shape)) > 1:
-        raise ShapeError(
-            message(
-                "jnp.diag_indices_from, argument arr",
-                given=f"shape {shape}",
-                expected="at least two axes, all of one size",
-                fix="Use jnp.diag_indices(n, ndim).",
-            )
-        )
-    return diag_indices(shape[0], len(shape))
-
-
-def _static_indices(mask: np.ndarray[Any, Any]) -> tuple[Any, ...]:
-    dtype = dtypes.python_scalar_dtype(int)
-    found = [Array.from_host(i.astype(dtype)) for i in np.nonzero(mask)]
-    return tuple(map(at_default_place, found))
-
-
-def _lower(name: str, n: int, m: int | None, k: int, offset: int = 0) -> np.ndarray[Any, Any]:
-    """Which places of an n × m matrix are on and below a diagonal."""
-    rows, columns = map(int, _sizes(name, n, m))
-    diagonal_number = integer(f"jnp.{name}, argument k", k) + offset
-    return np.tri(rows, columns, _within(diagonal_number, rows, columns), dtype=bool)
-
-
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """The indices of the elements on and below the `k`-th diagonal of an n × m matrix."""
-    rows, columns = _static_indices(_lower("tril_indices", n, m, k))
-    return rows, columns
-
-
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """The indices of the elements on and above the `k`-th diagonal of an n × m matrix."""
-    rows, columns = _static_indices(~_lower("triu_indices", n, m, k, -1))
-    return rows, columns
-
-
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """The indices of the elements of the matrix `arr` on and below its `k`-th diagonal."""
-    n, m = _matrix_shape("tril_indices_from", arr)
-    return tril_indices(n, k, m)
-
-
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """The indices of the elements of the matrix `arr` on and above its `k`-th diagonal."""
-    n, m = _matrix_shape("triu_indices_from", arr)
-    return triu_indices(n, k, m)
-
-
-def mask_indices(
-    n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
-) -> tuple[Any, Any]:
-    """The indices of the elements of an n × n matrix of ones that `mask_func` leaves."""
-    check_callable("jnp.mask_indices, argument mask_func", mask_func)
-    rows, columns = nonzero(mask_func(lax.full((n, n), 1), k), size=size)
-    return rows, columns
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
@@ -268,17 +300,3 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
         flat = flat[np.arange(count) % aval_of(flat).size]
         val = flat
     return At(a)[(places,) * a.aval.ndim].set(val)
-
-
-def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
-    aval = as_array(name, arr).aval
-    if aval.ndim == 2:
-        return aval.shape
-    raise ShapeError(
-        message(
-            f"jnp.{name}, argument arr",
-            given=f"{aval}",
-            expected="a matrix",
-            fix="Give sizes instead: jnp.tril_indices(n, k, m).",
-        )
-    )

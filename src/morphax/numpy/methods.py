@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
-from ..util.messages import message
+from ..util.messages import described, message
 from . import selection, shaping
 from .complex_numbers import is_complex
 from .logic import equal
@@ -57,6 +57,15 @@ def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
 
 def view(self: Any, dtype: Any = None, type: None = None) -> Any:
     """The same bits read as another dtype; the last axis grows or shrinks if its width differs."""
+    if isinstance(dtype, (int, tuple)):
+        raise TypeError(
+            message(
+                "x.view, argument dtype",
+                given=described(dtype),
+                expected="a dtype: a view has the shape of the array",
+                fix="Use x.reshape for another shape.",
+            )
+        )
     target = dtypes.requested(float if dtype is None else dtype, "view")
     given = aval_of(self).dtype
     if given == target:

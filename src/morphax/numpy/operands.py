@@ -26,7 +26,7 @@ from ..lax.elementwise.convert import convert, converted
 from ..lax.ground.linear_structure import broadcast_in_dim_p
 from ..lax.shape.common_shapes import broadcast_shapes
 from ..util.memo import ResultTable
-from ..util.messages import described, message, warn_user
+from ..util.messages import conversion_of, described, message, warn_user
 
 BOOL = np.dtype(bool)
 PYTHON_SCALARS = python_scalar_types
@@ -34,10 +34,12 @@ _INEXACT = frozenset(map(np.dtype, ("f2", "f4", "f8", "c8", "c16")))
 _PYTHON_TYPE = {"i": int, "f": float, "c": complex}
 Change = Callable[[Any], Any] | None
 
+_OTHERS = ("scipy.", "science.", "nn.", "random.")
+
 
 def in_full(name: str) -> str:
     """The name of a function as messages show it: of those of NumPy with `jnp` in front."""
-    return name if name.startswith(("scipy.", "science.")) else f"jnp.{name}"
+    return name if name.startswith(_OTHERS) else f"jnp.{name}"
 
 
 def check_no_out(name: str, out: Any) -> None:
@@ -127,7 +129,7 @@ def _operand(name: str, x: Any) -> Any:
             in_full(name),
             given=described(x),
             expected="an array, a NumPy array or a Python scalar",
-            fix="Convert lists and tuples with jnp.array.",
+            fix=conversion_of(x),
         )
     )
 
@@ -139,7 +141,7 @@ def _plan(
     avals = tuple([aval_of(s()) if s in PYTHON_SCALARS else s for s in signature])
     _check_arrays(name, avals)
     dtype, weak = common_dtype(name, avals, inexact)
-    shape = _common_shape(name, avals)
+    shape = common_shape(name, avals)
     changes = [
         _literal(name, s, aval, dtype, weak)
         if s in PYTHON_SCALARS
@@ -174,7 +176,8 @@ def common_dtype(name: str, avals: tuple[Any, ...], inexact: bool) -> tuple[Any,
         raise
 
 
-def _common_shape(name: str, avals: tuple[Any, ...]) -> tuple[int, ...]:
+def common_shape(name: str, avals: Sequence[Any]) -> tuple[int, ...]:
+    """The shape that operands are broadcast to."""
     shapes = [a.shape for a in avals if a.shape]
     try:
         shape = broadcast_shapes(*shapes) if shapes else ()

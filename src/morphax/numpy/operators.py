@@ -25,7 +25,6 @@ from . import (
     complex_numbers,
     creation,
     cumulative,
-    joining,
     logic,
     methods,
     products,
@@ -36,6 +35,7 @@ from . import (
     shaping,
     sorted_vectors,
     sorting,
+    tiling,
 )
 from .at import At
 from .indexing import getitem
@@ -74,7 +74,7 @@ _METHODS: dict[Any, tuple[str, ...]] = {
     complex_numbers: ("conj", "conjugate"),
     creation: ("copy",),
     cumulative: ("cumprod", "cumsum"),
-    joining: ("repeat",),
+    tiling: ("repeat",),
     methods: ("astype", "byteswap", "compress", "flatten", "reshape", "transpose", "view"),
     products: ("dot", "trace"),
     averages: ("mean", "std", "var"),

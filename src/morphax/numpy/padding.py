@@ -69,10 +69,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if callable(mode):
         return _padded_by(mode, array, widths, kwargs)
     if mode not in _MODES or not set(kwargs) <= _OPTIONS.get(mode, set()):
-        expected = f"a mode of {_MODES}"
+        expected = f"one of the modes {', '.join(_MODES)}, or a function"
         if mode in _MODES:
             expected = f"no options but {sorted(_OPTIONS.get(mode, set()))}"
-        raise _error("mode", f"mode={mode!r} with options {sorted(kwargs)}", expected)
+        given = f"mode={mode!r} with options {sorted(kwargs)}"
+        raise _error("mode", given, expected, "Choose one of these, or join with jnp.concatenate.")
     if mode == "constant" or mode == "empty":
         return _with_constants(array, widths, kwargs.get("constant_values", 0))
     if mode == "linear_ramp":
@@ -86,9 +87,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     return array
 
 
-def _error(argument: str, given: str, expected: str) -> ValueError:
+def _error(argument: str, given: str, expected: str, fix: str) -> ValueError:
     where = f"jnp.pad, argument {argument}"
-    return ValueError(message(where, given=given, expected=expected, fix="Change this argument."))
+    return ValueError(message(where, given=given, expected=expected, fix=fix))
 
 
 def _widths(pad_width: Any, ndim: int) -> Widths:
@@ -111,7 +112,8 @@ def _widths(pad_width: Any, ndim: int) -> Widths:
         ]
     )
     if any(is_negative(n) for pair in pairs for n in pair):
-        raise _error("pad_width", f"{pad_width}", "numbers that are not negative")
+        fix = "Slice the array where it is to be smaller."
+        raise _error("pad_width", f"{pad_width}", "numbers that are not negative", fix)
     return pairs
 
 
@@ -124,7 +126,8 @@ def _pairs(argument: str, values: Any, ndim: int) -> Any:
         return []
     if given.shape not in ((1, 1), (2,), (1, 2), (ndim, 1), (ndim, 2)):
         expected = f"a value, a pair, or {ndim} pairs"
-        raise _error(argument, f"shape {given.shape} for {ndim} axes", expected)
+        fix = "Give (before, after) for all axes, or such a pair for each."
+        raise _error(argument, f"shape {given.shape} for {ndim} axes", expected, fix)
     if isinstance(given, np.ndarray):
         return np.broadcast_to(given, (ndim, 2))
     rows, columns = given.shape if given.ndim == 2 else (1, 2)
@@ -196,7 +199,8 @@ def _with_statistics(x: Any, widths: Widths, statistic: Callable[..., Any], leng
 def _with_repetitions(x: Any, axis: int, before: int, behind: int, mode: str, odd: bool) -> Any:
     size = aval_of(x).shape[axis]
     if size == 0:
-        raise _error("array", f"an empty axis, mode={mode!r}", "elements to repeat")
+        fix = "Pad with mode='constant'."
+        raise _error("array", f"an empty axis, mode={mode!r}", "elements to repeat", fix)
     if not odd:
         parts = [_piece(x, axis, run) for run in _runs(size, before, behind, mode)]
         return lax.concatenate(parts, axis) if len(parts) > 1 else parts[0]

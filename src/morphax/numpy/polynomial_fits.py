@@ -22,13 +22,14 @@ from .at import AtIndex
 from .complex_numbers import conj, real
 from .indexing import getitem
 from .insertion import trim_zeros
-from .joining import concatenate, roll
+from .joining import concatenate
 from .linalg.pseudo_inverses import lstsq
 from .linalg.spectra import eigvals
 from .linalg.systems import inv
 from .matrices import vander
 from .operands import as_array, inexact_type
 from .products import matmul, outer
+from .rearranging import roll
 from .reductions import sum
 from .selection import take, where
 from .shaping import broadcast_to

@@ -18,7 +18,7 @@ from ..lax.ground.linear_structure import moved_axis
 from ..lax.shape.filling import size_value
 from ..util.messages import message
 from .creation import array, placed, repeated
-from .operands import PYTHON_SCALARS, as_array, inexact_type
+from .operands import PYTHON_SCALARS, as_array, common_shape, inexact_type
 
 
 def _number(x: Any) -> int | float:
@@ -146,7 +146,7 @@ def linspace(
     target = common if dtype is None else dtypes.requested(dtype, "linspace")
     wide = np.dtype(np.float32) if common.itemsize < 4 else common
     low, high = convert(low, wide), convert(high, wide)
-    shape = lax.broadcast_shapes(low.aval.shape, high.aval.shape)
+    shape = common_shape("linspace", (low.aval, high.aval))
     low, high = repeated(low, shape), repeated(high, shape)
     intervals = np.asarray(max(count - 1 if endpoint else count, 1), wide)[()]
     step = lax.div(lax.sub(high, low), intervals)

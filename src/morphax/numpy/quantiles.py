@@ -224,18 +224,18 @@ def _quantile(
 def _check(name: str, a: Any, q: Any, method: str, weights: Any) -> None:
     problem = None
     if is_complex(a) or is_complex(q):
-        problem = "complex numbers", "real numbers: complex ones have no order"
+        problem = "complex numbers", "real numbers: complex ones have no order", "Pass abs(a)."
     elif q.aval.ndim > 1:
-        problem = f"q with {q.aval.ndim} axes", "a scalar or a vector q"
+        problem = f"q with {q.aval.ndim} axes", "a scalar or a vector q", "Use jnp.ravel(q)."
     elif not isinstance(method, str) or method not in _METHODS:
-        problem = f"method={method!r:.80}", f"one of {list(_METHODS)}"
+        names = ", ".join(map(repr, _METHODS))
+        problem = f"method={method!r:.80}", f"one of {names}", "Leave it out for 'linear'."
     elif weights is not None and method != "inverted_cdf":
-        problem = f"weights with method={method!r}", "the method 'inverted_cdf' with weights"
+        expected = "the method 'inverted_cdf' with weights"
+        problem = f"weights with method={method!r}", expected, "Pass method='inverted_cdf'."
     if problem is not None:
-        given, expected = problem
-        raise ValueError(
-            message(f"jnp.{name}", given=given, expected=expected, fix="Change this argument.")
-        )
+        given, expected, fix = problem
+        raise ValueError(message(f"jnp.{name}", given=given, expected=expected, fix=fix))
 
 
 def _merged(a: Any, axes: tuple[int, ...]) -> Any:

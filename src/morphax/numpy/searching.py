@@ -69,7 +69,8 @@ def places_of(name: str, a: Any, size: int | None, fill_value: Any) -> tuple[Any
             )
         )
     if size is None:
-        fix = "Pass size=, the number of elements to return; or use jnp.where(mask, x, y)."
+        fix = "Pass size=, the number of elements to return"
+        fix += "." if name.startswith("unique") else "; or use jnp.where(mask, x, y)."
         found = np.nonzero(concrete_values(f"jnp.{name}", mask, fix))
         dtype = index_dtype()
         return tuple([beside(Array.from_host(i.astype(dtype)), mask) for i in found])

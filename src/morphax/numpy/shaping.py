@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import ShapeDtypeStruct, aval_of
-from ..core.dims import Shape
+from ..core.dims import Dim, Shape
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
@@ -102,10 +102,19 @@ def _worked_out(aval: Any, shape: Any) -> Shape:
                 "jnp.reshape, argument shape",
                 given=f"{sizes} for {aval} with {aval.size} elements",
                 expected="sizes whose product is the number of elements, one of them perhaps -1",
-                fix="Check the sizes.",
+                fix=_fix_of_sizes(sizes, aval.size),
             )
         )
     return sizes
+
+
+def _fix_of_sizes(sizes: Shape, elements: Dim) -> str:
+    if sizes.count(-1) > 1:
+        return "Leave one size open: write -1 once."
+    if -1 in sizes:
+        others = math.prod([n for n in sizes if n != -1])
+        return f"{elements} elements are no multiple of the {others} that the other sizes make."
+    return f"These sizes make {math.prod(sizes)} elements; write -1 for one to have it worked out."
 
 
 @replayed(1)
@@ -122,7 +131,17 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     a = as_array("transpose", a)
     if axes is None:
         return _reversed_axes(a) if a.aval.ndim > 1 else a
-    return lax.transpose(a, canonical_axes("transpose", tuple(members(_AXES, axes)), a.aval.ndim))
+    places = canonical_axes("transpose", tuple(members(_AXES, axes)), a.aval.ndim)
+    if len(places) != a.aval.ndim:
+        raise ShapeError(
+            message(
+                _AXES,
+                given=f"{tuple(axes)} for {a.aval}",
+                expected=f"each of its {a.aval.ndim} axes once",
+                fix="Name all axes, or none to reverse them; jnp.moveaxis moves some of them.",
+            )
+        )
+    return lax.transpose(a, places)
 
 
 permute_dims = transpose
@@ -208,6 +227,15 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
         dropped = tuple([i for i, n in enumerate(a.aval.shape) if n == 1])
     else:
         dropped = canonical_axes("squeeze", axis, a.aval.ndim)
+    if any(a.aval.shape[i] != 1 for i in dropped):
+        raise ValueError(
+            message(
+                "jnp.squeeze, argument axis",
+                given=f"{axis} for {a.aval}",
+                expected="axes of size 1",
+                fix="Take one element of a longer axis by its index, x[0], or reduce it.",
+            )
+        )
     return lax.squeeze(a, dropped) if dropped else a
 
 

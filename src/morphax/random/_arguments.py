@@ -62,7 +62,7 @@ def requested_dtype(
         message(
             where,
             given=f"{chosen}",
-            expected=f"a dtype that is {' or '.join(kind.names)}",
+            expected=f"a dtype that is {kind.text}",
             fix=f"Leave the argument out to draw {usual}.",
         )
     )

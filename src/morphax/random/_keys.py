@@ -22,7 +22,7 @@ from ..lax.ground.kinds import INTEGER
 from ..lax.random.generators import PRNGImpl
 from ..lax.random.key_use import random_clone_p
 from ..lax.random.random_bits import random_unwrap_p, random_wrap_p
-from ..util.messages import message, warn_user
+from ..util.messages import described, message, warn_user
 from ._generators import GENERATORS, fold_in_key, generator_of, seeded, split_keys
 
 Key = NewType("Key", Array)
@@ -80,9 +80,9 @@ def typed_keys(function: str, keys: Any) -> Any:
         raise TypeError(
             message(
                 where,
-                given=f"{keys!r:.80}" if aval is None else f"{_given_dtype(keys)}{[*aval.shape]}",
+                given=described(keys) if aval is None else f"{_given_dtype(keys)}{[*aval.shape]}",
                 expected=f"a key, or the words of one, uint32[{', '.join(map(str, shape))}]",
-                fix="Make a key with jax.random.key(seed).",
+                fix="Make a key with jax.random.key(seed), and pass it before the other arguments.",
             )
         )
     _judge_raw(where)
@@ -163,7 +163,9 @@ def _seed_value(where: str, seed: Any) -> Any:
                 where,
                 given=aval.str_short(short_dtypes=False),
                 expected="one integer",
-                fix="Map over several seeds with jax.vmap; split a key to get several.",
+                fix="Map over several seeds with jax.vmap; split a key to get several."
+                if aval.shape
+                else "Pass an integer, for instance int(seed).",
             )
         )
     offset = config.random_seed_offset

@@ -73,9 +73,9 @@ def _normal_vectors(
 ) -> Any:
     typed = single_key("multivariate_normal", key)
     factor = _factorization(method)
-    mean, cov = [as_array("multivariate_normal", x) for x in (mean, cov)]
+    mean, cov = [as_array("random.multivariate_normal", x) for x in (mean, cov)]
     _check_moments(mean.aval.shape, cov.aval.shape)
-    common, _ = inexact_type("multivariate_normal", mean, cov)
+    common, _ = inexact_type("random.multivariate_normal", mean, cov)
     chosen = requested_dtype("multivariate_normal", common if dtype is None else dtype, FLOATING)
     batches = mean.aval.shape[:-1], cov.aval.shape[:-2]
     sizes = fitted_shape("multivariate_normal", shape, *batches)

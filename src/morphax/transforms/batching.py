@@ -207,6 +207,9 @@ class BatchTrace(Trace):
             return None
         return x.dim if x.sources & _DIFFERS else SameAxis(x.dim)
 
+    def way_to_known(self) -> str:
+        return "share the argument among all members (in_axes=None)"
+
     def describe(self, tracer: BatchTracer) -> str:
         """A batched value in the user's words: an argument by name, or a result."""
         info = self.whose()

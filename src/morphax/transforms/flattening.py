@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Sequence
-from types import CellType, CodeType, FunctionType
+from collections.abc import Callable, Iterator, Sequence
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType
 from typing import Any, TypeVar, final
 
 from .. import tree
@@ -97,7 +97,7 @@ class FlatFunction:
         raise TypeError(
             message(
                 f"{self.where} with has_aux=True",
-                given=f"{function_label(self.function)} returned a {type(result).__name__}",
+                given=f"{function_label(self.function)} returned {described(result)}",
                 expected="a pair (result, auxiliary data)",
                 fix="Return a pair, or call without has_aux.",
             )
@@ -267,11 +267,16 @@ def check_values(where: str, names: Callable[[], Sequence[str]], leaves: Sequenc
             raise TypeError(_not_an_operand(f"{where}, argument {names()[position]}", leaf))
 
 
-def check_avals(where: str, names: Callable[[], Sequence[str]], leaves: Sequence[Any]) -> None:
+def check_avals(
+    where: str,
+    names: Callable[[], Sequence[str]],
+    leaves: Sequence[Any],
+    ask: Callable[[Any], Any] = aval_of,
+) -> None:
     """Raise the error of the first leaf that has no aval, naming the argument."""
     for position, leaf in enumerate(leaves):
         try:
-            aval_of(leaf)
+            ask(leaf)
         except OverflowError as error:
             error.add_note(f"in {where}, argument {names()[position]}")
             raise
@@ -286,8 +291,19 @@ def _not_an_operand(place: str, leaf: object) -> str:
         place,
         given=f"{described(leaf)}{dtype}",
         expected="an array, a Python scalar, or a tree of them",
-        fix="Convert it with jnp.asarray, or mark it static "
-        "(static_argnums or static_argnames of jit).",
+        fix=_fix_of_operand(leaf),
+    )
+
+
+def _fix_of_operand(leaf: object) -> str:
+    static = "mark it static (static_argnums or static_argnames of jit)"
+    if isinstance(leaf, (str, bytes, FunctionType, BuiltinFunctionType, type)):
+        return f"Take it from outside of the function, or {static}."
+    if hasattr(leaf, "dtype") or isinstance(leaf, Iterator):
+        return f"Convert it with jnp.asarray, or {static}."
+    return (
+        "Make its class a node of trees, with jax.tree_util.register_dataclass or "
+        f"register_pytree_node_class, or {static}."
     )
 
 

@@ -169,9 +169,9 @@ def with_others_fixed(
         raise (ValueError if within else TypeError)(
             message(
                 f"{where}, argument argnums",
-                given=f"argnums={argnums} with {len(args)} positional arguments",
-                expected="the numbers of positional arguments of the call, each once",
-                fix=f"Pass the arguments of {function_label(fun)} positionally.",
+                given=f"argnums={argnums} for {len(args)} positional argument(s)",
+                expected="the numbers of positional arguments of the call, from 0, each once",
+                fix=f"Count the arguments of {function_label(fun)} from 0, and pass them by place.",
             )
         )
     partial = _OthersFixed(fun, positions, tuple(args), kwargs)
@@ -251,11 +251,18 @@ _FIX_INPUT = {
     "pass holomorphic=True or use jvp.",
     np.complexfloating: "Convert the argument with astype, or leave out holomorphic=True.",
 }
-FIX_OUTPUT = {
-    np.floating: "For a complex result pass holomorphic=True if the function is holomorphic, else "
-    "use vjp; for an integer result use vjp.",
-    np.complexfloating: "Convert the result with astype, or leave out holomorphic=True.",
-}
+
+
+def fix_of_output(kind: Any, aval: Any) -> str:
+    """How to mend a function whose result is of another kind of dtype."""
+    if kind is np.complexfloating:
+        return "Convert the result with astype, or leave out holomorphic=True."
+    if dtypes.issubdtype(aval.dtype, np.complexfloating):
+        return "Pass holomorphic=True if the function is holomorphic, else use vjp."
+    return (
+        "Return a floating number: what rounds, counts or compares (astype(int), argmax, ==) has "
+        "no derivative; vjp gives zeros."
+    )
 
 
 def _check_scalar(where: str, fun: Callable[..., Any], value: Operand, holomorphic: bool) -> None:
@@ -265,14 +272,19 @@ def _check_scalar(where: str, fun: Callable[..., Any], value: Operand, holomorph
     is_scalar = aval is not None and aval.shape == ()
     if aval is not None and is_scalar and dtypes.issubdtype(aval.dtype, kind):
         return
+    if value is None:
+        fix = "Return the number to differentiate: a return statement may be missing."
+    elif aval is None:
+        fix = "Return the number to differentiate alone, or with other data and has_aux=True."
+    elif is_scalar:
+        fix = fix_of_output(kind, aval)
+    else:
+        fix = "Reduce the result, for instance with jnp.sum, or use jacrev or vjp."
     raise TypeError(
         message(
             f"{where}, result of {function_label(fun)}",
-            given=f"{structure if aval is None else aval}",
+            given="None" if value is None else f"{structure if aval is None else aval}",
             expected=f"a scalar of {KINDS[kind]} dtype",
-            fix=FIX_OUTPUT[kind]
-            if is_scalar
-            else "Reduce the result, for instance with jnp.sum, or use jacrev or vjp; return "
-            "other data with has_aux=True.",
+            fix=fix,
         )
     )

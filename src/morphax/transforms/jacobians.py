@@ -22,11 +22,11 @@ from ..util.messages import message
 from .derivatives import linearize, vjp
 from .flattening import check_callable, function_label, wraps
 from .gradients import (
-    FIX_OUTPUT,
     KINDS,
     ArgNums,
     check_argnums,
     check_inputs,
+    fix_of_output,
     is_single,
     with_others_fixed,
 )
@@ -163,7 +163,7 @@ def _check_outputs(where: str, fun: Callable[..., Any], value: object, kind: Any
                     f"{where}, result{tree.keystr(path)} of {function_label(fun)}",
                     given=f"{aval}",
                     expected=f"a {KINDS[kind]} dtype",
-                    fix=FIX_OUTPUT[kind],
+                    fix=fix_of_output(kind, aval),
                 )
             )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import tree
 from ..core import (
+    DebugInfo,
     Jaxpr,
     ShapeDtypeStruct,
     close_open,
@@ -22,7 +23,7 @@ from ..lax.ground.axes import integer_tuple
 from ..tree import PyTreeDef
 from ..util.messages import message
 from .derivatives import shape_aval
-from .flattening import FlatFunction, check_callable, debug_info, wraps
+from .flattening import FlatFunction, check_avals, check_callable, debug_info, wraps
 
 
 def make_jaxpr(
@@ -102,7 +103,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return [x for x, known in zip(results, structs, strict=True) if known is None]
 
     info = debug_info("eval_shape", fun, in_tree)
-    jaxpr, consts = stage(computed, [shape_aval(x) for x in leaves], info)
+    jaxpr, consts = stage(computed, _avals(leaves, info), info)
     check_program(close_open(jaxpr, consts))
     avals = iter(jaxpr.out_avals)
     return flat.out_tree.unflatten(
@@ -124,13 +125,22 @@ def _staged(
 ) -> tuple[Jaxpr, Any]:
     leaves, in_tree = tree.flatten((tuple(args), kwargs))
     flat = FlatFunction(fun, in_tree, transform)
+    info = debug_info(transform, fun, in_tree)
     with _axes_in_scope(axis_env):
-        jaxpr, consts = stage(
-            flat, [shape_aval(x) for x in leaves], debug_info(transform, fun, in_tree)
-        )
+        jaxpr, consts = stage(flat, _avals(leaves, info), info)
     closed = close_open(jaxpr, consts)
     check_program(closed)
     return closed, flat.out_tree
+
+
+def _avals(leaves: Sequence[Any], info: DebugInfo) -> list[Any]:
+    """The avals of what the function is asked about; an error names the argument."""
+    try:
+        return [shape_aval(x) for x in leaves]
+    except (OverflowError, TypeError):
+        names = info.safe_arg_names(len(leaves))
+        check_avals(info.transform, lambda: names, leaves, shape_aval)
+        raise
 
 
 def _axes_in_scope(axis_env: Sequence[tuple[Any, int]]) -> ExitStack:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
 from .frames import user_frame
@@ -33,12 +35,42 @@ def message(where: str, *, given: str, expected: str, fix: str) -> str:
 def described(x: Any) -> str:
     """What was given, where something of another type is expected: the start of its text, its type.
 
+    A traced value tells what it depends on instead, a function where it stands.
+
     Example:
         >>> from morphax.util.messages import described
         >>> described("three")
         "'three' of type str"
     """
+    if isinstance(x, FunctionType):
+        code = x.__code__
+        return f"the function {x.__name__} at {code.co_filename}:{code.co_firstlineno}"
+    if callable(origin := getattr(type(x), "origin", None)):
+        return f"{origin(x)}, {x.aval.str_short()}"
     return f"{x!r:.80} of type {type(x).__name__}"
+
+
+def conversion_of(x: Any) -> str:
+    """How what is no array becomes one, as an imperative sentence.
+
+    Example:
+        >>> from morphax.util.messages import conversion_of
+        >>> conversion_of([1.0, 2.0])
+        'Convert lists and tuples with jnp.array.'
+    """
+    if isinstance(x, (list, tuple)):
+        return "Convert lists and tuples with jnp.array."
+    if x is None:
+        return "Leave it out, or pass a number: a function without a return statement gives None."
+    if isinstance(x, (str, bytes)):
+        return "Convert text to numbers, for instance with float(x), or leave it out."
+    if isinstance(x, dict):
+        return "Apply the function to each leaf of the tree, with jax.tree.map."
+    if isinstance(x, (set, frozenset, Iterator)):
+        return "Make a list of it first, jnp.array(list(x))."
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        return "Ask jax.eval_shape what has no numbers, or make an array of it, with jnp.zeros."
+    return "Pass the arrays that it holds, or the result of calling it."
 
 
 def warn_user(

@@ -110,7 +110,8 @@ def bind_call(
     dynamic = tuple(x for i, x in enumerate(positional) if i not in fixed)
     function = _with_fixed(fun, len(positional), fixed) if fixed else fun
     leaves, in_tree = tree.flatten((dynamic, {}))
-    check_values(where, lambda: argument_names(function, in_tree), leaves)
+    named = f"{where} of {function_name(fun)}"
+    check_values(named, lambda: argument_names(function, in_tree), leaves)
     return BoundCall(tuple(fixed.values()), leaves, FlatFunction(function, in_tree, where))
 
 

@@ -65,7 +65,9 @@ def check_hashable(fun: Callable[..., Any], static: StaticArguments | None) -> N
                     f"jit of {function_label(fun)}, static argument {name}",
                     given=f"{value!r:.80} of type {type(value).__name__}, which cannot be hashed",
                     expected="static arguments that can be hashed and compared",
-                    fix="Pass a tuple instead of a list, or do not mark the argument static.",
+                    fix="Do not mark an argument static that is an array, or a tree of arrays; "
+                    "pass other data as tuples instead of lists, or as objects with __hash__ and "
+                    "__eq__.",
                 )
             ) from error
 

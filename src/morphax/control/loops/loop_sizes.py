@@ -78,23 +78,29 @@ def leaf_names(root: str, value: Any) -> Sequence[str]:
     return [root + tree.keystr(path) for path, _ in tree.leaves_with_path(value)]
 
 
-def scan_length(xs: Any, leaves: Sequence[Any], length: int | None) -> Dim:
+def scan_length(xs: Any, leaves: Sequence[Any], length: int | None, where: str = "lax.scan") -> Dim:
     """The number of steps of a scan; `ValueError` unless leaves and `length` agree on it."""
     sizes = [aval_of(x).shape[0] if aval_of(x).shape else None for x in leaves]
     if length is not None:
-        length = integer_or_size("lax.scan, argument length", length)
+        length = integer_or_size(f"{where}, argument length", length)
     given = {*sizes, *([] if length is None else [length])}
     if len(given) == 1 and None not in given and (length is None or length >= 0):
         size = given.pop()
         return size if type(size) is SymbolicDim else int(size)  # type: ignore[arg-type]
     named = zip(leaf_names("xs", xs), leaves, strict=True)
     shapes = ", ".join(f"{name}: {aval_of(x).str_short()}" for name, x in named)
+    if not leaves:
+        fix = "Pass length=, the number of steps."
+    elif None in sizes:
+        fix = "Give each array in xs an axis of steps; for n steps without xs, pass None, length=n."
+    else:
+        fix = "Give every array in xs the same leading size, equal to length if that is given."
     raise ValueError(
         message(
-            "lax.scan, arguments xs and length",
+            f"{where}, argument xs" if where == "lax.map" else f"{where}, arguments xs and length",
             given=f"{shapes or 'no arrays'}; length={length}",
             expected="arrays with leading axes of one size, or a length that is not negative",
-            fix="Give every array in xs the same leading size, equal to length if that is given.",
+            fix=fix,
         )
     )
 

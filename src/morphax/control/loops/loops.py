@@ -362,11 +362,11 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
         Array([0, 1, 4], dtype=int32)
     """
     check_callable("lax.map", f)
-    if batch_size is None or batch_length(batch_size) == 0:
-        return scan(lambda _, x: (None, f(x)), None, xs)[1]
     leaves, structure = tree.flatten(xs)
     check_values("lax.map", lambda: leaf_names("xs", xs), leaves)
-    length = scan_length(xs, leaves, None)
+    length = scan_length(xs, leaves, None, "lax.map")
+    if batch_size is None or batch_length(batch_size) == 0:
+        return scan(lambda _, x: (None, f(x)), None, xs)[1]
     whole = length - length % batch_size
     in_batches = [
         reshape(slice_in_dim(x, 0, whole), (whole // batch_size, batch_size, *aval_of(x).shape[1:]))

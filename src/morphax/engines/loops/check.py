@@ -188,18 +188,10 @@ class _Checker:
 
     def bounds(self, statement: Assign) -> tuple[int, int] | None:
         """The bounds that follow for the result, if it is an index."""
-        operands = statement.operands
         if statement.operation == "limit":
-            _, low, high = operands
+            _, low, high = statement.operands
             if type(low) is Const and type(high) is Const:
                 return int(low.value), int(high.value)
-        if statement.operation in ("remainder", "quotient"):
-            i, n = operands
-            if type(i) is Name and i.low == 0 and i.high is not None and type(n) is Const:
-                divisor = int(n.value)
-                if statement.operation == "quotient":
-                    return 0, i.high // divisor
-                return 0, min(i.high, divisor - 1)
         return None
 
     def access(

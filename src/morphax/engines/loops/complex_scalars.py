@@ -348,12 +348,6 @@ def root_of(w: Writer, pair: Pair, *, is_narrow: bool) -> Pair:
     return w.select(is_high, infinity, real), w.select(is_high, y, imag)
 
 
-def minus_square(w: Writer, z: Operand) -> Operand:
-    """1 − z² = (1 − z) (1 + z)."""
-    one = w.number(1, z.dtype)
-    return w.op("mul", w.op("sub", one, z), w.op("add", one, z))
-
-
 def extreme(w: Writer, u: Operand, v: Operand, *, greater: bool) -> Operand:
     """The greater or smaller number, by real parts, then imaginary ones."""
     (a, b), (c, d) = parts(w, u), parts(w, v)

@@ -135,20 +135,6 @@ class Writer:
             return index.terms[0][0]
         return self._assigned("index", (index,), INDEX, index.bounds)
 
-    def split_index(self, index: Index, size: int) -> tuple[Index, Index]:
-        """Quotient and remainder of an index that is not negative by `size`."""
-        low, high = index.bounds
-        assert low == 0, "an index that counts from 0"
-        if high < size:
-            return Index(), index
-        value, divisor = self.index_value(index), self.number(size, INDEX)
-        bounds = (0, high // size), (0, size - 1)
-        quotient, remainder = [
-            Index.of(self._assigned(operation, (value, divisor), INDEX, limits))
-            for operation, limits in zip(("quotient", "remainder"), bounds, strict=True)
-        ]
-        return quotient, remainder
-
     def _assigned(
         self,
         operation: str,

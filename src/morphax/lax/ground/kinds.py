@@ -26,6 +26,15 @@ class DtypeKind:
     def __contains__(self, dtype: Any) -> bool:
         return _is_member(self, dtype)
 
+    @property
+    def text(self) -> str:
+        """The set in words."""
+        signs = ("signed integer", "unsigned integer")
+        names = list(self.names)
+        if set(signs) <= set(names):
+            names = ["integer" if n == signs[0] else n for n in names if n != signs[1]]
+        return " or ".join(names)
+
     def check(self, primitive: str, position: int, aval: Any) -> None:
         """Raise `TypeError` unless the dtype of operand number `position` is in the set."""
         if aval.dtype in self:
@@ -34,7 +43,7 @@ class DtypeKind:
             message(
                 f"lax.{primitive}, operand {position}",
                 given=aval.str_short(short_dtypes=False),
-                expected=f"a dtype that is {' or '.join(self.names)}",
+                expected=f"a dtype that is {self.text}",
                 fix=self._fix(aval.dtype),
             )
         )

@@ -20,11 +20,6 @@ def log_of_single(m: Any, x: Any) -> Any:
     return m.in_single(lambda n, x: n.log(x), x)
 
 
-def log1p_of_single(m: Any, x: Any) -> Any:
-    """log(1 + x)."""
-    return m.in_single(lambda n, x: n.log1p(x), x)
-
-
 def exp_of_single(m: Any, x: Any) -> Any:
     """eˣ, where x has the digits of float64."""
     # Of e⁻⁶⁰ and less, which may be denormal in float32, the power is computed e⁶⁰ times as large.

@@ -17,7 +17,7 @@ from ..ground.families import compare
 from . import nan_spread
 from .lapack import Memory, Plan, lapack
 from .matrix_stacks import MatrixOperation, Result, product, square, symmetrized
-from .triangular import triangle, triangular_solve_p
+from .triangular import solved, triangle
 
 _SMALL = 32
 """Rows of matrices that are copied sooner than the library factorises an upper triangle."""
@@ -94,14 +94,13 @@ class Cholesky(MatrixOperation):
 
 def _solved(factor: Any, x: Any, *, left_side: bool) -> Any:
     """L⁻¹ x, or x L⁻ᴴ."""
-    return triangular_solve_p.bind(
+    return solved(
         factor,
         x,
         left_side=left_side,
         lower=True,
         transpose_a=not left_side,
         conjugate_a=not left_side and aval_of(factor).dtype.kind == "c",
-        unit_diagonal=False,
     )
 
 

@@ -23,7 +23,7 @@ from ..shape.shape_operations import expand_dims
 from .cholesky import lower_half
 from .lowered import BOOL, INT32, counted_loop, numbered, upper_triangle
 from .matrix_stacks import MatrixOperation, Result, product, square, swapped
-from .triangular import triangle, triangular_solve_p
+from .triangular import solved, triangle
 
 native: Any = part("sequential")
 
@@ -105,15 +105,7 @@ class CholeskyUpdate(MatrixOperation):
 
 def _solved(factor: Any, x: Any, *, left_side: bool) -> Any:
     """S⁻ᵀ x, or x S⁻¹."""
-    return triangular_solve_p.bind(
-        factor,
-        x,
-        left_side=left_side,
-        lower=False,
-        transpose_a=left_side,
-        conjugate_a=False,
-        unit_diagonal=False,
-    )
+    return solved(factor, x, left_side=left_side, lower=False, transpose_a=left_side)
 
 
 def _rotated_numbers(rows: list[list[float]], w: list[float]) -> list[list[float]]:

@@ -24,7 +24,7 @@ from .blocks import above, beside, block, rows_at
 from .lapack import Memory, Plan, lapack, permutations
 from .lowered import BOOL, INT32, counted_loop, numbered
 from .matrix_stacks import MatrixOperation, Result, product
-from .triangular import triangle, triangular_solve_p
+from .triangular import solved, triangle
 
 
 @final
@@ -139,28 +139,12 @@ class Lu(MatrixOperation):
 
 def _over_lower(factors: Any, x: Any) -> Any:
     """L⁻¹ x."""
-    return triangular_solve_p.bind(
-        factors,
-        x,
-        left_side=True,
-        lower=True,
-        transpose_a=False,
-        conjugate_a=False,
-        unit_diagonal=True,
-    )
+    return solved(factors, x, left_side=True, lower=True, unit_diagonal=True)
 
 
 def _over_upper(factors: Any, x: Any) -> Any:
     """x U⁻¹."""
-    return triangular_solve_p.bind(
-        factors,
-        x,
-        left_side=False,
-        lower=False,
-        transpose_a=False,
-        conjugate_a=False,
-        unit_diagonal=False,
-    )
+    return solved(factors, x, left_side=False, lower=False)
 
 
 @final

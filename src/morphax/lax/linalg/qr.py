@@ -26,7 +26,7 @@ from .linear_systems import solved_with_factors
 from .lowered import INT32, identity, numbered, upper_triangle
 from .lu import lu_p
 from .matrix_stacks import MatrixOperation, Result, adjoint, product
-from .triangular import triangle, triangular_solve_p
+from .triangular import solved, triangle
 
 
 @final
@@ -152,7 +152,7 @@ class Qr(MatrixOperation):
         size = min_dim(rows, columns)
         every, first = (0, rows), (0, size)
         thin, leading = block(q, every, first), block(r, first, first)
-        moved = _over_upper(leading, block(change, every, first))
+        moved = solved(leading, block(change, every, first), left_side=False, lower=False)
         inner = product(adjoint(thin), moved)
         turned = _skew(inner)
         q_dot = add(moved, product(thin, sub(turned, inner)))
@@ -180,19 +180,6 @@ def _upper_triangle(x: Any) -> Any:
 @lru_cache(64)
 def _on_and_above(rows: int, columns: int) -> Any:
     return np.triu(np.ones((rows, columns), bool))
-
-
-def _over_upper(r: Any, x: Any) -> Any:
-    """x R⁻¹."""
-    return triangular_solve_p.bind(
-        r,
-        x,
-        left_side=False,
-        lower=False,
-        transpose_a=False,
-        conjugate_a=False,
-        unit_diagonal=False,
-    )
 
 
 def _skew(x: Any) -> Any:

@@ -216,6 +216,28 @@ class TriangularSolve(MatrixOperation):
 triangular_solve_p = TriangularSolve()
 
 
+def solved(
+    a: Any,
+    b: Any,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool = False,
+    conjugate_a: bool = False,
+    unit_diagonal: bool = False,
+) -> Any:
+    """`triangular_solve` of stacks that fit each other, for the rules of factorisations."""
+    return triangular_solve_p.bind(
+        a,
+        b,
+        left_side=left_side,
+        lower=lower,
+        transpose_a=transpose_a,
+        conjugate_a=conjugate_a,
+        unit_diagonal=unit_diagonal,
+    )
+
+
 def triangular_solve(
     a: Any,
     b: Any,

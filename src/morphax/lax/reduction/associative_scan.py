@@ -52,6 +52,15 @@ def associative_scan(
     """
     check_callable("lax.associative_scan, argument fn", fn)
     leaves, structure = tree.flatten(elems)
+    if any(_rank(x) == 0 for x in leaves):
+        raise ShapeError(
+            message(
+                "lax.associative_scan, argument elems",
+                given=", ".join([str(aval_of(x)) for x in leaves]),
+                expected="arrays with an axis to run along",
+                fix="Pass the elements as one array along an axis.",
+            )
+        )
     axes = [canonical_axis("lax.associative_scan, argument axis", axis, _rank(x)) for x in leaves]
     sizes = {aval_of(x).shape[a] for x, a in zip(leaves, axes, strict=True)}
     if len(sizes) > 1:

@@ -42,7 +42,12 @@ class Concatenate(Primitive):
 
     def abstract_eval(self, *avals: Any, dimension: Any) -> ShapedArray:
         first = avals[0]
-        _check_alike("lax.concatenate", avals, lambda s: (*s[:dimension], *s[dimension + 1 :]))
+        _check_alike(
+            "lax.concatenate",
+            avals,
+            lambda s: (*s[:dimension], *s[dimension + 1 :]),
+            f"arrays of one rank, with equal sizes of all axes but {dimension}",
+        )
         if not 0 <= dimension < first.ndim:
             raise ShapeError(
                 message(
@@ -241,14 +246,16 @@ def _linear_parts(parts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _check_alike(where: str, avals: Sequence[Any], common: Any) -> None:
+def _check_alike(
+    where: str, avals: Sequence[Any], common: Any, shapes: str = "arrays of one shape"
+) -> None:
     """Raise unless dtypes agree, and ranks, and what `common` takes of the shapes."""
     first = avals[0]
     error: type[Exception]
     if any([a.dtype != first.dtype for a in avals]):
         error, what = TypeError, "arrays of one dtype"
     elif any([a.ndim != first.ndim or common(a.shape) != common(first.shape) for a in avals]):
-        error, what = ShapeError, "arrays of one shape, the axis of concatenation apart"
+        error, what = ShapeError, shapes
     else:
         return
     raise error(

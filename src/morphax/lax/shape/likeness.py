@@ -20,7 +20,7 @@ from ...core import (
 )
 from ...core.dims import SymbolicDim
 from ...engines.xla.stablehlo import Builder, Value
-from ...util.messages import described, message
+from ...util.messages import conversion_of, described, message
 from ..elementwise.convert import convert
 from ..ground.axes import integer, members
 from .filling import size_value
@@ -75,7 +75,7 @@ def dtype(x: Any) -> Any:
             "lax.dtype",
             given=described(x),
             expected="an array, a scalar, or a dtype",
-            fix="Convert lists and tuples with jnp.array.",
+            fix=conversion_of(x),
         )
     )
 
@@ -135,7 +135,7 @@ def stage(x: Any, /) -> Any:
                 "lax.stage",
                 given=described(x),
                 expected="an array or a number",
-                fix="Convert lists and tuples with jnp.array.",
+                fix=conversion_of(x),
             )
         )
     return stage_p.bind(x)

@@ -13,7 +13,7 @@ from ...core.dims import max_dim, min_dim
 from ...errors import ShapeError
 from ...util.messages import message
 from ..ground.axes import size_tuple
-from .window_geometry import AxisWindow, padtype_to_pads
+from .window_geometry import AxisWindow, pads_by_name
 
 
 class ConvDimensionNumbers(NamedTuple):
@@ -171,7 +171,7 @@ def conv_shape_tuple(
 ) -> tuple[int, ...]:
     """The shape (N, O, …) of a convolution of operands (N, C, …) and (O, I, …)."""
     if isinstance(pads, str):
-        pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
+        pads = pads_by_name("lax.conv_shape_tuple", lhs_shape[2:], rhs_shape[2:], strides, pads)
     ones = (1,) * len(strides)
     windows = spatial_windows(lhs_shape[2:], rhs_shape[2:], strides, pads, ones, ones)
     return (lhs_shape[0] // batch_group_count, rhs_shape[0], *[w.count for w in windows])

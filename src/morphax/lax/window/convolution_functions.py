@@ -27,7 +27,7 @@ from .convolution_axes import (
     conv_dimension_numbers,
     transposed_padding,
 )
-from .window_geometry import padtype_to_pads
+from .window_geometry import pads_by_name
 
 Padding = str | Sequence[tuple[int, int]]
 
@@ -156,7 +156,7 @@ def _pads(
                     fix="Give the pairs (low, high), or use lax.conv_transpose.",
                 )
             )
-        return tuple(padtype_to_pads(spatial, kernel, strides, padding))
+        return tuple(pads_by_name("lax.conv_general_dilated", spatial, kernel, strides, padding))
     pads = tuple(integer_pairs("convolution, argument padding", padding))
     if len(pads) != len(spatial):
         raise TypeError(

@@ -145,13 +145,24 @@ def padtype_to_pads(
     Raises:
         ValueError: if the name is not known.
     """
+    return pads_by_name("lax.padtype_to_pads", in_shape, window_shape, window_strides, padding)
+
+
+def pads_by_name(
+    where: str,
+    in_shape: Sequence[Any],
+    window_shape: Sequence[Any],
+    window_strides: Sequence[Any],
+    padding: str,
+) -> list[tuple[Any, Any]]:
+    """`padtype_to_pads` for the function that the text `where` names."""
     kind = padding.upper() if isinstance(padding, str) else padding
     if kind == "VALID":
         return [(0, 0)] * len(in_shape)
     if kind not in ("SAME", "SAME_LOWER"):
         raise ValueError(
             message(
-                "argument padding",
+                f"{where}, argument padding",
                 given=f"{padding!r}",
                 expected='"VALID", "SAME", "SAME_LOWER", or a pair of integers per axis',
                 fix='Write padding="SAME", or give the pairs (low, high).',
@@ -221,7 +232,7 @@ def canonical_window(
             for k, d in zip(fields["window_dimensions"], fields["window_dilation"], strict=True)
         ]
         base_shape = [dilated(n, d) for n, d in zip(shape, fields["base_dilation"], strict=True)]
-        pads = padtype_to_pads(base_shape, dilated_shape, fields["window_strides"], padding)
+        pads = pads_by_name(where, base_shape, dilated_shape, fields["window_strides"], padding)
     else:
         pads = integer_pairs(f"{where}, argument padding", padding)
         if len(pads) != rank:

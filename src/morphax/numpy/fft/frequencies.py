@@ -15,8 +15,8 @@ from ...util.messages import described, message
 from ..arithmetic import divide, multiply
 from ..axes import whole_number
 from ..creation import placed
-from ..joining import roll
 from ..operands import as_array
+from ..rearranging import roll
 
 
 def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:

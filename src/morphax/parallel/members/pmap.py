@@ -178,7 +178,7 @@ class _Mapped:
             lambda x: x is None,
             where="pmap",
             prefix_name="in_axes",
-            full_name="the arguments",
+            full_name="args",
         )
 
     def _mesh(self, size: int) -> Mesh:

@@ -162,7 +162,7 @@ class _Mapped(NamedTuple):
             lambda x: x is None,
             where="shard_map",
             prefix_name="in_specs",
-            full_name="the arguments",
+            full_name="args",
         )
         check_specs("in_specs", [s for s in specs if s is not None], mesh, manual_axes)
         return specs

@@ -17,7 +17,6 @@ from ...util.messages import described, message
 _WHOLE = PartitionSpec()
 AnyMesh = Mesh | AbstractMesh
 Specs = tuple[PartitionSpec, ...]
-Splits = tuple[tuple[Hashable, ...], ...]
 
 
 @final

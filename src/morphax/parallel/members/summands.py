@@ -46,7 +46,6 @@ class Kind(IntEnum):
 Kinds = Mapping[Hashable, Kind]
 """Of a value, by axis; it is the same along axes that are not there."""
 
-_SAME: Final[Kinds] = {}
 _LINEAR: Final = (
     "an operation that is linear in the summands, together, with others that are the same for all "
     "members"

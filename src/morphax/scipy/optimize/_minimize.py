@@ -137,7 +137,17 @@ def minimize(
                 fix="Use jax.flatten_util.ravel_pytree for other structures.",
             )
         )
-    return _bfgs(lambda x: fun(x, *args), x, **chosen)
+    return _bfgs(_with_arguments(fun, args), x, **chosen)
+
+
+def _with_arguments(fun: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Any], Any]:
+    """`fun` as a function of the place alone, under its own name in error text."""
+
+    @functools.wraps(fun)
+    def value(x: Any) -> Any:
+        return fun(x, *args)
+
+    return value
 
 
 def _chosen_options(tol: Any, options: Mapping[str, Any] | None) -> dict[str, Any]:

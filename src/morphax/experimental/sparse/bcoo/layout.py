@@ -12,7 +12,6 @@ negative index counts from the end, as elsewhere.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, final
 
@@ -179,11 +178,6 @@ def with_batch(x: Operand, batch: Sequence[int]) -> Any:
     """Data or indices with the whole batch, where axes of size 1 stood for it."""
     shape = aval_of(x).shape
     return jnp.broadcast_to(x, (*batch, *shape[len(batch) :]))
-
-
-def sparse_size(layout: Layout, shape: Sequence[int]) -> int:
-    """How many different places there are."""
-    return math.prod(layout.sparse(shape))
 
 
 def padding_place(sparse: Sequence[int], dtype: Any) -> Any:

@@ -12,6 +12,7 @@ from .builder import Builder
 from .program import Index, Operand
 from .scalars import converted
 from .values import Indices, Place, Value
+from .views import split_axes
 
 # Elements: what is larger is written in one pass through memory, whose lines come and go.
 _BEYOND_CACHES = 1 << 18
@@ -145,7 +146,21 @@ def tiled(b: Builder, out: Any, x: Value, reps: Sequence[int]) -> Value:
     """An array repeated whole."""
     shape = tuple([n for pair in zip(reps, x.shape, strict=True) for n in pair])
     repeated = b.view(b.settled(x), shape, [(0, [(2 * i + 1, 1)]) for i in range(x.ndim)])
-    return b.reshape(repeated, out.shape)
+    return reshaped(b, out, repeated)
+
+
+def reshaped(b: Builder, out: Any, x: Value) -> Value:
+    """The elements in another shape; what has to be stored for it lies where the result is to."""
+    is_whole = x.place is not None and x.place.lies_whole(x.shape)
+    is_read_later = x.is_pending and x.holders
+    is_stored = x.scalar is None and x.size and split_axes(x.shape, out.shape) is None
+    if is_whole or is_read_later or not is_stored:
+        return b.reshape(x, out.shape)
+    place = b.new(out)
+    if not place.lies_whole(out.shape):
+        return b.reshape(x, out.shape)
+    b.fusion.fill(place.reshaped(x.shape), x)
+    return b.placed(out.shape, place)
 
 
 def block_of(b: Builder, x: Value, starts: Sequence[Index], shape: Sequence[int]) -> Value:

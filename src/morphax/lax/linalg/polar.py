@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ...array import Array
 from ...core import aval_of
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
@@ -45,7 +46,6 @@ _LARGE = 100.0
 _FURTHER_STEPS = 4
 
 
-@replayed(1)
 def qdwh(
     x: Any,
     *,
@@ -92,11 +92,23 @@ def qdwh(
     if dynamic_shape is not None:
         x = _inside(x, dynamic_shape)
     tolerance = float(np.finfo(aval.dtype).eps) if eps is None else float(eps)
-    steps = list(_weights(tolerance))
+    steps = tuple(_weights(tolerance))
     # The weights of the first steps change the numbers however near they are.
     told = len(steps) - _FURTHER_STEPS - 1
-    u, count, converged = _iterated(x, steps[:max_iterations], told, (4 * tolerance) ** (1 / 3))
-    return u, symmetrized("qdwh", product(adjoint(u), x)), count, converged
+    chosen = steps[:max_iterations]
+    state = _begun(x, chosen[:told])
+    for weights in chosen[told:]:
+        # Numbers that are known need no step that changes nothing.
+        if isinstance(state[2], Array) and state[2]:
+            break
+        state = _stepped(*state, weights, (4 * tolerance) ** (1 / 3))
+    u, count, converged = state
+    return u, _stretch(u, x), count, converged
+
+
+@replayed(2)
+def _stretch(u: Any, x: Any) -> Any:
+    return symmetrized("qdwh", product(adjoint(u), x))
 
 
 def _inside(x: Any, shape: tuple[Any, Any]) -> Any:
@@ -124,21 +136,36 @@ def _weights(bound: float) -> Iterator[tuple[float, float, float]]:
         yield 3.0, 1.0, 3.0
 
 
-def _iterated(
-    x: Any, steps: list[tuple[float, float, float]], told: int, tolerance: float
-) -> tuple[Any, Any, Any]:
-    """U, the number of steps taken, and whether the last one, from `told` on, changed little."""
+@replayed(1)
+def _begun(x: Any, steps: tuple[tuple[float, float, float], ...]) -> tuple[Any, Any, Any]:
+    """U after steps of which none can be the last, how many they are, and False: it is not done.
+
+    Args:
+        x: the matrix.
+        steps: weights.
+    """
     part = np.dtype(real_dtype(aval_of(x).dtype))
     u = mul(x, _repeated(div(part.type(1), _bound_of_norm(x)), x))
-    count, done = full((), 0, np.int32), full((), False, bool)
-    for number, (a, b, c) in enumerate(steps):
-        moved = _through_qr(u, a, b, c) if c > _LARGE else _through_cholesky(u, a, b, c)
-        change, size = _frobenius(sub(moved, u)), _frobenius(moved)
-        u = select(broadcast_in_dim(done, aval_of(u).shape, ()), u, moved)
-        count = add(count, select(done, np.int32(0), np.int32(1)))
-        if number >= told:
-            done = bitwise_or(done, le(change, mul(size, part.type(tolerance))))
-    return u, count, done
+    for weights in steps:
+        u = _moved(u, weights)
+    return u, full((), len(steps), np.int32), full((), False, bool)
+
+
+@replayed(3)
+def _stepped(
+    u: Any, count: Any, done: Any, weights: tuple[float, float, float], tolerance: float
+) -> tuple[Any, Any, Any]:
+    """The same after one step more, unless it is done, which it is where a step changes little."""
+    part = np.dtype(real_dtype(aval_of(u).dtype))
+    moved = _moved(u, weights)
+    change, size = _frobenius(sub(moved, u)), _frobenius(moved)
+    u = select(broadcast_in_dim(done, aval_of(u).shape, ()), u, moved)
+    count = add(count, select(done, np.int32(0), np.int32(1)))
+    return u, count, bitwise_or(done, le(change, mul(size, part.type(tolerance))))
+
+
+def _moved(u: Any, weights: tuple[float, float, float]) -> Any:
+    return (_through_qr if weights[2] > _LARGE else _through_cholesky)(u, *weights)
 
 
 def _bound_of_norm(x: Any) -> Any:

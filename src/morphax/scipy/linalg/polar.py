@@ -29,7 +29,6 @@ from ...transforms.vmap import vmap
 from ...util.messages import message
 
 
-@replayed(1)
 def polar(
     a: Any,
     side: str = "right",
@@ -95,6 +94,7 @@ def polar(
     return found[0] if on_right else adjoint(found[0]), found[1]
 
 
+@replayed(1)
 def _by_singular_values(x: Any, on_right: bool) -> tuple[Any, Any]:
     rows, columns = x.aval.shape[-2:]
     # Of the adjoint, which is no wider than it is high, the sides are exchanged.

@@ -383,6 +383,19 @@ def test_long_programs_with_many_results() -> None:
         assert [float(y[2]) for y in f(x)] == [3.0 + i for i in range(3001)]
 
 
+def test_systems_of_few_unknowns_have_many_right_hand_sides() -> None:
+    def density(x: Any, mean: Any, covariance: Any) -> Any:
+        return jax.scipy.stats.multivariate_normal.pdf(x, mean, covariance)
+
+    for size, engine in ((3, "native"), (12, "xla")):
+        args = np.ones((900, size), np.float32), np.zeros(size, np.float32), np.eye(size)
+        f = jax.jit(density)
+        with jax.cpu_engine("auto"):
+            assert engine_of(f, *args) == f"engine {engine}"
+            expected = (2 * np.pi) ** (-size / 2) * np.exp(-size / 2)
+            np.testing.assert_allclose(f(*args), np.full(900, expected), rtol=1e-5)
+
+
 def test_larger_arrays_where_there_are_few_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     def chosen(function: Any, size: int, processors: int) -> str:
         for module in (engine_module, cost_model):

@@ -27,6 +27,8 @@ from ..shape.shape_operations import expand_dims, reshape, squeeze
 from .lapack import Memory, Plan, lapack
 from .matrix_stacks import MatrixOperation, Result, product, square, swapped
 
+_FEW_UNKNOWNS = 4
+
 
 def triangle(x: Any, *, lower: bool, diagonal: bool = True) -> Any:
     """One triangle of each matrix, zero elsewhere; with or without the diagonal."""
@@ -68,8 +70,12 @@ class TriangularSolve(MatrixOperation):
     ranks = (2, 2)
 
     def size_by_loops(self, *avals: Any) -> int:
-        """The multiplications of one system, about."""
-        return math.prod(avals[-1].shape[-2:]) * avals[0].shape[-1]
+        """The multiplications of one system, about; of few unknowns, those for so many columns.
+
+        However many columns there are then, loops go along them by vectors, and take no longer.
+        """
+        size = avals[0].shape[-1]
+        return size**3 if size <= _FEW_UNKNOWNS else math.prod(avals[-1].shape[-2:]) * size
 
     def results(self, dtype: Any, *shapes: Shape, left_side: bool, **_: Any) -> list[Result]:
         a, b = shapes

@@ -132,7 +132,9 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     if axes is None:
         return _reversed_axes(a) if a.aval.ndim > 1 else a
     places = canonical_axes("transpose", tuple(members(_AXES, axes)), a.aval.ndim)
-    if len(places) != a.aval.ndim:
+    try:
+        return lax.transpose(a, places)
+    except ShapeError as error:
         raise ShapeError(
             message(
                 _AXES,
@@ -140,8 +142,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
                 expected=f"each of its {a.aval.ndim} axes once",
                 fix="Name all axes, or none to reverse them; jnp.moveaxis moves some of them.",
             )
-        )
-    return lax.transpose(a, places)
+        ) from error
 
 
 permute_dims = transpose
@@ -227,7 +228,9 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
         dropped = tuple([i for i, n in enumerate(a.aval.shape) if n == 1])
     else:
         dropped = canonical_axes("squeeze", axis, a.aval.ndim)
-    if any(a.aval.shape[i] != 1 for i in dropped):
+    try:
+        return lax.squeeze(a, dropped) if dropped else a
+    except ValueError as error:
         raise ValueError(
             message(
                 "jnp.squeeze, argument axis",
@@ -235,8 +238,7 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
                 expected="axes of size 1",
                 fix="Take one element of a longer axis by its index, x[0], or reduce it.",
             )
-        )
-    return lax.squeeze(a, dropped) if dropped else a
+        ) from error
 
 
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:

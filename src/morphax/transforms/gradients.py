@@ -171,7 +171,7 @@ def with_others_fixed(
                 f"{where}, argument argnums",
                 given=f"argnums={argnums} for {len(args)} positional argument(s)",
                 expected="the numbers of positional arguments of the call, from 0, each once",
-                fix=f"Pass the arguments of {function_label(fun)} positionally, and count them from 0.",
+                fix=f"Pass the arguments of {function_label(fun)} positionally, counted from 0.",
             )
         )
     partial = _OthersFixed(fun, positions, tuple(args), kwargs)

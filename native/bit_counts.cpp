@@ -10,6 +10,7 @@
 
 #include "kernels.h"
 #include "objects.h"
+#include "process_end.h"
 #include "workers.h"
 
 namespace morphax::bit_counts {
@@ -60,7 +61,7 @@ nb::object bit_counts(nb::handle x) {
   const void* numbers = PyArray_DATA(given);
   auto* out =
       static_cast<std::uint8_t*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr())));
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   in_parts(PyArray_SIZE(given), [&](std::int64_t begin, std::int64_t end) {
     if (is_wide) {
       of_wide(static_cast<const std::int64_t*>(numbers) + begin, end - begin, out + begin);

@@ -12,6 +12,7 @@
 
 #include "elementary.h"
 #include "kernels.h"
+#include "process_end.h"
 #include "searching.h"
 #include "workers.h"
 
@@ -107,7 +108,7 @@ void interpolated(Numbers<T> xs, Numbers<T> ys, Numbers<T> x, Results<T> out) {
   const T *sorted = xs.data(), *from = x.data();
   T* to = out.data();
   const auto size = static_cast<std::int64_t>(x.size());
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   in_parts(size, [&](std::int64_t begin, std::int64_t end) {
     std::int32_t counts[kBlock];
     for (std::int64_t start = begin; start < end; start += kBlock) {

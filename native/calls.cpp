@@ -5,6 +5,7 @@
 #include "calls_machine.h"
 #include "calls_operands.h"
 #include "calls_program.h"
+#include "process_end.h"
 
 namespace morphax::calls {
 
@@ -132,6 +133,7 @@ nb::object call_twin(PyObject* twin, PyObject* self, const Arguments& arguments)
 // `PjitFunction.__call__`.
 PyObject* call_jitted(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
+    const process_end::Call under_way;
     const Arguments arguments{args, count, names};
     nb::object result = call_known(core.jitted.table(self), context.plain_trace_key(),
                                    core.statics(self), arguments);
@@ -142,6 +144,7 @@ PyObject* call_jitted(PyObject* self, PyObject* const* args, Py_ssize_t count, P
 // `Compiled.__call__`: its programs are the same under all options for tracing.
 PyObject* call_compiled(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
+    const process_end::Call under_way;
     const Arguments arguments{args, count, names};
     PyObject* any_key = context.plain_trace_key() != nullptr ? Py_None : nullptr;
     nb::object result = call_known(core.compiled.table(self), any_key, Py_None, arguments);
@@ -156,11 +159,38 @@ PyMethodDef call_method_of(Function function) {
           METH_FASTCALL | METH_KEYWORDS, nullptr};
 }
 
+// What the slot of a class calls: the function itself, where Python would look for the method and
+// take one level more of its stack, which functions within functions have few of.
+template <Function function>
+PyObject* call_by_slot(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject* const* values = PySequence_Fast_ITEMS(args);
+  const Py_ssize_t count = length(args);
+  if (kwargs == nullptr || PyDict_GET_SIZE(kwargs) == 0) {
+    return function(self, values, count, nullptr);
+  }
+  return guarded([&] {
+    const nb::object names = checked(PySequence_Tuple(kwargs));
+    const nb::object named = checked(PyDict_Values(kwargs));
+    std::vector<PyObject*> all(values, values + count);
+    for (Py_ssize_t i = 0; i < length(named.ptr()); ++i) {
+      if (!PyUnicode_Check(item(names.ptr(), i))) {
+        PyErr_SetString(PyExc_TypeError, "keywords must be strings");
+        throw nb::python_error();
+      }
+      all.push_back(item(named.ptr(), i));
+    }
+    return checked(function(self, all.data(), count, names.ptr()));
+  });
+}
+
 // Takes the place of the method `__call__` of a class.
-Callable replace(nb::handle cls, PyMethodDef* method) {
+template <Function function>
+Callable replace(nb::handle cls) {
+  static PyMethodDef method = call_method_of(function);
   Callable replaced{{cls, "_calls"}, kept(cls.attr("__call__"))};
   auto* type = kept_type(cls);
-  cls.attr("__call__") = checked(PyDescr_NewMethod(type, method));
+  cls.attr("__call__") = checked(PyDescr_NewMethod(type, &method));
+  type->tp_call = &call_by_slot<function>;
   return replaced;
 }
 
@@ -185,10 +215,8 @@ void install(nb::handle jitted, nb::handle compiled, nb::handle choice, nb::hand
   core.is_deleted = PyUnicode_InternFromString("is_deleted");
   core.is_shared = PyUnicode_InternFromString("is_shared");
   context.install(settings, current_trace, eager_trace);
-  static PyMethodDef of_jitted = call_method_of(&call_jitted);
-  static PyMethodDef of_compiled = call_method_of(&call_compiled);
-  core.jitted = replace(jitted, &of_jitted);
-  core.compiled = replace(compiled, &of_compiled);
+  core.jitted = replace<&call_jitted>(jitted);
+  core.compiled = replace<&call_compiled>(compiled);
 }
 
 int traverse_table(PyObject* self, visitproc visit, void* arg) {

@@ -6,6 +6,8 @@
 // A number is that of the last round in which its candidate is accepted, of the rounds up to the
 // first in which all numbers have been accepted once.  So the number of rounds is found first, and
 // then the rounds are gone through backwards, each number as far as its last accepted candidate.
+//
+// T is f32 or f64, the precision; Poisson numbers are always drawn in f32.
 #include "counts.h"
 
 #include <algorithm>
@@ -16,47 +18,49 @@
 #include <numeric>
 #include <vector>
 
-#include "elementary.h"
+#include "draw_parts.h"
 #include "kernels.h"
-#include "threefry.h"
 
 namespace morphax::counts {
 
-using elementary::bits_as;
-using elementary::f32;
-using elementary::log1p;
+using draws::f32;
+using draws::f64;
+using draws::fused;
+using draws::logarithm;
+using draws::u32;
 using elementary::log_gamma_above_half;
-using elementary::logarithm;
-using elementary::u32;
 using threefry::Words;
 
 namespace {
 
-constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
-constexpr f32 kNan = std::numeric_limits<f32>::quiet_NaN();
+template <typename T>
+constexpr T kInfinity = std::numeric_limits<T>::infinity();
+template <typename T>
+constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 // Up to so many events that are expected they are counted one by one.
-constexpr f32 kFew = 10;
+constexpr int kFew = 10;
 // Numbers that are worked on together: what is known of them stays in the first cache.
 constexpr std::size_t kBlock = 512;
 
-MORPHAX_INLINE f32 unit_of(u32 bits) { return bits_as<f32>(bits >> 9 | u32{0x3f800000}) - 1; }
+MORPHAX_INLINE f32 log1p(f32 x) { return elementary::log1p(x); }
+MORPHAX_INLINE f64 log1p(f64 x) { return std::log1p(x); }
 
 // Of the stream of a key the numbers in [0, 1) whose places are given, counted from `first`.
-MORPHAX_VECTORIZED
-void draw_units(std::uint64_t key, std::uint64_t first, const u32* places, std::size_t count,
-                f32* out) {
+template <typename T>
+MORPHAX_VECTORIZED void draw_units(std::uint64_t key, std::uint64_t first, const u32* places,
+                                   std::size_t count, T* out) {
   const Words words(key);
   // A block begins at a multiple of its size, so all its counters have one high word.
   const u32 high = static_cast<u32>(first >> 32), low = static_cast<u32>(first);
   for (std::size_t i = 0; i < count; ++i) {
     u32 x0 = high, x1 = low + places[i];
     words.encrypt(x0, x1);
-    out[i] = unit_of(x0 ^ x1);
+    out[i] = draws::unit_of<T>(x0, x1);
   }
 }
 
-MORPHAX_VECTORIZED
-void take_logarithms(std::size_t count, f32* numbers) {
+template <typename T>
+MORPHAX_VECTORIZED void take_logarithms(std::size_t count, T* numbers) {
   for (std::size_t i = 0; i < count; ++i) numbers[i] = logarithm(numbers[i]);
 }
 
@@ -112,12 +116,12 @@ class Chain {
 };
 
 // How many steps fit into each length: `Steps` has the length and the next step of a number.
-template <typename Steps, int own, int next>
-void count_steps(std::uint64_t key, std::size_t count, const Steps& steps, f32* out) {
+template <int own, int next, typename Steps, typename T>
+void count_steps(std::uint64_t key, std::size_t count, const Steps& steps, T* out) {
   Chain<own, next> chain(key);
   for_blocks(count, [&](std::size_t first, std::size_t size) {
     Open open(size);
-    std::array<f32, kBlock> way{}, number{}, drawn;
+    std::array<T, kBlock> way{}, number{}, drawn;
     open.drop([&](std::size_t, u32 place) { return !steps.is_open(first + place, 0); });
     for (std::size_t round = 0; open.count; ++round) {
       draw_units(chain.at(round), first, open.places.data(), open.count, drawn.data());
@@ -135,35 +139,37 @@ void count_steps(std::uint64_t key, std::size_t count, const Steps& steps, f32* 
 }
 
 // What a candidate is made of: k = ⌊(2a / s + b) u + c⌋, accepted at once if v is small.
+template <typename T>
 struct Hat {
-  f32 twice_a, a, b, c, v_at_once;
+  T twice_a, a, b, c, v_at_once;
 };
 
+template <typename T>
 struct Candidate {
-  f32 k, s, v;
+  T k, s, v;
 };
 
-MORPHAX_INLINE Candidate candidate(const Hat& hat, f32 unit, f32 v) {
-  const f32 u = unit - 0.5f, s = 0.5f - __builtin_fabsf(u);
-  const f32 k = __builtin_floorf(__builtin_fmaf(hat.twice_a / s + hat.b, u, hat.c));
-  return {k, s, v};
+template <typename T>
+MORPHAX_INLINE Candidate<T> candidate(const Hat<T>& hat, T unit, T v) {
+  const T u = unit - T{0.5}, s = T{0.5} - std::abs(u);
+  return {std::floor(fused(hat.twice_a / s + hat.b, u, hat.c)), s, v};
 }
 
 // The numbers that are drawn by rejection; `Distribution` has the parameters of each of them, the
 // hat, the exact test, and says which numbers are wanted: the others take part all the same.
-template <typename Distribution>
-void draw_by_rejection(std::uint64_t key, std::size_t count, Distribution& distribution, f32* out) {
+template <typename Distribution, typename T>
+void draw_by_rejection(std::uint64_t key, std::size_t count, Distribution& distribution, T* out) {
   Chain<1, 0> first_keys(key);
   Chain<2, 0> second_keys(key);
-  std::array<f32, kBlock> units, others;
+  std::array<T, kBlock> units, others;
   const auto go = [&](std::size_t round, std::size_t first, Open& open) {
     draw_units(first_keys.at(round), first, open.places.data(), open.count, units.data());
     draw_units(second_keys.at(round), first, open.places.data(), open.count, others.data());
     open.drop([&](std::size_t i, u32 place) {
       const std::size_t number = first + place;
       distribution.choose(number);
-      const Candidate it = candidate(distribution.hat, units[i], others[i]);
-      const bool at_once = it.s >= 0.07f && it.v <= distribution.hat.v_at_once;
+      const Candidate<T> it = candidate(distribution.hat, units[i], others[i]);
+      const bool at_once = it.s >= static_cast<T>(0.07) && it.v <= distribution.hat.v_at_once;
       if (!at_once && !distribution.is_accepted(it)) return false;
       if (distribution.is_wanted(number)) out[number] = it.k;
       return true;
@@ -195,8 +201,8 @@ struct WaitingTimes {
 
 struct Poisson {
   const f32* rates;
-  Hat hat{};
-  f32 rate = kNan, log_rate = 0, inverse_alpha = 0;
+  Hat<f32> hat{};
+  f32 rate = kNan<f32>, log_rate = 0, inverse_alpha = 0;
 
   bool is_wanted(std::size_t i) const { return rates[i] >= kFew; }
 
@@ -204,25 +210,24 @@ struct Poisson {
     const f32 wanted = is_wanted(i) ? rates[i] : 1e5f;
     if (rate == wanted) return;
     rate = wanted;
-    log_rate = rate == kInfinity ? rate : logarithm(rate);
-    const f32 b = __builtin_fmaf(2.53f, __builtin_sqrtf(rate), 0.931f);
-    const f32 a = __builtin_fmaf(0.02483f, b, -0.059f);
+    log_rate = rate == kInfinity<f32> ? rate : logarithm(rate);
+    const f32 b = fused(2.53f, std::sqrt(rate), 0.931f), a = fused(0.02483f, b, -0.059f);
     inverse_alpha = 1.1239f + 1.1328f / (b - 3.4f);
     hat = {2 * a, a, b, rate + 0.43f, 0.9277f - 3.6224f / (b - 2)};
   }
 
-  bool is_accepted(const Candidate& it) const {
+  bool is_accepted(const Candidate<f32>& it) const {
     if (it.k < 0 || (it.s < 0.013f && it.v > it.s)) return false;
     const f32 height = hat.a / (it.s * it.s) + hat.b;
     const f32 log_ratio = logarithm(it.v * inverse_alpha / height);
-    const f32 part = __builtin_fmaf(it.k, log_rate, -rate);
+    const f32 part = fused(it.k, log_rate, -rate);
     return log_ratio <= part - log_gamma_above_half(it.k + 1);
   }
 };
 
 MORPHAX_VECTORIZED
 void draw_poisson_row(std::uint64_t key, std::size_t count, const f32* rates, f32* out) {
-  count_steps<WaitingTimes, 1, 0>(key, count, WaitingTimes{rates}, out);
+  count_steps<1, 0>(key, count, WaitingTimes{rates}, out);
   Poisson distribution{rates};
   const auto is_large = [&](f32 rate) { return rate >= kFew; };
   if (std::any_of(rates, rates + count, is_large)) draw_by_rejection(key, count, distribution, out);
@@ -232,104 +237,112 @@ void draw_poisson_row(std::uint64_t key, std::size_t count, const f32* rates, f3
 }
 
 // log k! minus Stirling's (k + ½) log(k + 1) − (k + 1) + ½ log 2π, and beyond 9 its value near 9.
-f32 stirling_rest(f32 k) {
-  constexpr f32 kRests[] = {0.08106146679532726f, 0.0413406959554093f,  0.02767792568499834f,
-                            0.02079067210376509f, 0.01664469118982119f, 0.01387612882307075f,
-                            0.01189670994589177f, 0.01041126526197209f, 0.009255462182712733f,
-                            0.008330563433362871f};
-  constexpr f32 kBeyond = 0.008330563492063492f;
+template <typename T>
+T stirling_rest(T k) {
+  constexpr f64 kRests[] = {0.08106146679532726, 0.0413406959554093,  0.02767792568499834,
+                            0.02079067210376509, 0.01664469118982119, 0.01387612882307075,
+                            0.01189670994589177, 0.01041126526197209, 0.009255462182712733,
+                            0.008330563433362871};
+  constexpr f64 kBeyond = 0.008330563492063492;
   for (int i = 0; i < 10; ++i) {
-    if (k == static_cast<f32>(i)) return kRests[i];
+    if (k == static_cast<T>(i)) return static_cast<T>(kRests[i]);
   }
-  return kBeyond;
+  return static_cast<T>(kBeyond);
 }
 
 // Trials and the probability of their rarer outcome, made such that drawing ends.
+template <typename T>
 struct Trials {
-  f32 n, q;
+  T n, q;
   bool is_rare, is_wrong, is_infinite, is_few;
 
-  Trials(f32 given, f32 p) {
-    is_rare = p < 0.5f;
+  Trials(T given, T p) {
+    is_rare = p < T{0.5};
     q = is_rare ? p : 1 - p;
     const bool wrong_n = !(given >= 0), wrong_q = !(q >= 0);
     is_wrong = wrong_n || wrong_q;
-    is_infinite = __builtin_fabsf(given) == kInfinity;
-    if (wrong_q) q = 0.01f;
+    is_infinite = std::abs(given) == kInfinity<T>;
+    if (wrong_q) q = static_cast<T>(0.01);
     // Where nothing can happen, not even trials without end wait for it.
     n = is_infinite && q == 0 ? 0 : given;
     is_few = wrong_n || n * q <= kFew;
-    n = __builtin_floorf(n);
+    n = std::floor(n);
   }
 };
 
 // Geometric numbers of trials that are added up to all trials.
+template <typename T>
 struct WaitingTrials {
-  const std::vector<Trials>& trials;
-  std::vector<f32> log_failure;
+  const std::vector<Trials<T>>& trials;
+  std::vector<T> log_failure;
 
-  explicit WaitingTrials(const std::vector<Trials>& all) : trials(all) {
+  explicit WaitingTrials(const std::vector<Trials<T>>& all) : trials(all) {
     log_failure.reserve(all.size());
-    for (const Trials& it : all) log_failure.push_back(log1p(-it.q));
+    for (const Trials<T>& it : all) log_failure.push_back(log1p(-it.q));
   }
   bool counts(std::size_t i) const { return trials[i].is_few; }
-  f32 step(std::size_t i, f32 logarithm_of_unit) const {
-    return __builtin_ceilf(logarithm_of_unit / log_failure[i]);
+  T step(std::size_t i, T logarithm_of_unit) const {
+    return std::ceil(logarithm_of_unit / log_failure[i]);
   }
-  bool is_open(std::size_t i, f32 way) const { return counts(i) && way <= trials[i].n; }
+  bool is_open(std::size_t i, T way) const { return counts(i) && way <= trials[i].n; }
 };
 
+template <typename T>
 struct Binomial {
-  const std::vector<Trials>& trials;
-  Hat hat{};
-  f32 n = kNan, p = kNan, odds = 0, alpha = 0, mode = 0, at_mode = 0, rests_at_mode = 0;
+  const std::vector<Trials<T>>& trials;
+  Hat<T> hat{};
+  T n = kNan<T>, p = kNan<T>, odds = 0, alpha = 0, mode = 0, at_mode = 0, rests_at_mode = 0;
 
   bool is_wanted(std::size_t i) const { return !trials[i].is_few; }
 
-  f32 log_odds(f32 k, f32 others) const { return logarithm(odds * (others + 1) / (k + 1)); }
+  T log_odds(T k, T others) const { return logarithm(odds * (others + 1) / (k + 1)); }
 
   void choose(std::size_t i) {
     const bool takes_part = is_wanted(i);
-    const f32 wanted = takes_part ? trials[i].n : 1e4f, chance = takes_part ? trials[i].q : 0.5f;
+    const T wanted = takes_part ? trials[i].n : T{1e4}, chance = takes_part ? trials[i].q : T{0.5};
     if (n == wanted && p == chance) return;
     n = wanted, p = chance;
-    const f32 rest = 1 - p, deviation = __builtin_sqrtf(n * p * rest);
-    const f32 b = __builtin_fmaf(2.53f, deviation, 1.15f);
-    const f32 a = __builtin_fmaf(0.01f, p, __builtin_fmaf(0.0248f, b, -0.0873f));
+    const T rest = 1 - p, deviation = std::sqrt(n * p * rest);
+    const T b = fused(number(2.53), deviation, number(1.15));
+    const T a = fused(number(0.01), p, fused(number(0.0248), b, number(-0.0873)));
     odds = p / rest;
-    alpha = (2.83f + 5.1f / b) * deviation;
-    mode = __builtin_floorf((n + 1) * p);
-    at_mode = (mode + 0.5f) * -log_odds(mode, n - mode);
+    alpha = (number(2.83) + number(5.1) / b) * deviation;
+    mode = std::floor((n + 1) * p);
+    at_mode = (mode + T{0.5}) * -log_odds(mode, n - mode);
     rests_at_mode = stirling_rest(mode) + stirling_rest(n - mode);
-    hat = {2 * a, a, b, __builtin_fmaf(n, p, 0.5f), 0.92f - 4.2f / b};
+    hat = {2 * a, a, b, fused(n, p, T{0.5}), number(0.92) - number(4.2) / b};
   }
 
-  bool is_accepted(const Candidate& it) const {
+  bool is_accepted(const Candidate<T>& it) const {
     if (!(it.k >= 0 && it.k <= n)) return false;
-    const f32 height = hat.a / (it.s * it.s) + hat.b;
-    const f32 log_ratio = logarithm(it.v * alpha / height);
-    const f32 others = n - it.k, ratio = (n - mode + 1) / (others + 1);
-    const f32 part = __builtin_fmaf(n + 1, logarithm(ratio), at_mode);
-    const f32 log_density = __builtin_fmaf(it.k + 0.5f, log_odds(it.k, others), part);
-    const f32 rests = rests_at_mode - stirling_rest(it.k) - stirling_rest(others);
+    const T height = hat.a / (it.s * it.s) + hat.b;
+    const T log_ratio = logarithm(it.v * alpha / height);
+    const T others = n - it.k, ratio = (n - mode + 1) / (others + 1);
+    const T part = fused(n + 1, logarithm(ratio), at_mode);
+    const T log_density = fused(it.k + T{0.5}, log_odds(it.k, others), part);
+    const T rests = rests_at_mode - stirling_rest(it.k) - stirling_rest(others);
     return log_ratio <= log_density + rests;
   }
+
+  static constexpr T number(f64 constant) { return static_cast<T>(constant); }
 };
 
-f32 successes(const Trials& it, f32 p, f32 count) {
-  if (it.is_wrong) return kNan;
-  if (it.is_infinite) return p == 0 ? count : kInfinity;
+template <typename T>
+T successes(const Trials<T>& it, T p, T count) {
+  if (it.is_wrong) return kNan<T>;
+  if (it.is_infinite) return p == 0 ? count : kInfinity<T>;
   return it.is_rare ? count : it.n - count;
 }
 
-MORPHAX_VECTORIZED
-void draw_binomial_row(std::uint64_t key, std::size_t count, const f32* n, const f32* p, f32* out) {
-  std::vector<Trials> trials;
+template <typename T>
+MORPHAX_VECTORIZED void draw_binomial_row(std::uint64_t key, std::size_t count, const T* n,
+                                          const T* p, T* out) {
+  std::vector<Trials<T>> trials;
   trials.reserve(count);
   for (std::size_t i = 0; i < count; ++i) trials.emplace_back(n[i], p[i]);
-  count_steps<WaitingTrials, 0, 1>(key, count, WaitingTrials(trials), out);
-  Binomial distribution{trials};
-  const auto has_many = [](const Trials& it) { return !it.is_few; };
+  count_steps<0, 1>(key, count, WaitingTrials<T>(trials), out);
+  Binomial<T> distribution{trials};
+  const auto has_many = [](const Trials<T>& it) { return !it.is_few; };
   if (std::any_of(trials.begin(), trials.end(), has_many)) {
     draw_by_rejection(key, count, distribution, out);
   }
@@ -342,9 +355,12 @@ void draw_poisson(std::uint64_t key, std::size_t count, const float* rates, floa
   draw_poisson_row(key, count, rates, out);
 }
 
-void draw_binomial(std::uint64_t key, std::size_t count, const float* n, const float* p,
-                   float* out) {
+template <typename T>
+void draw_binomial(std::uint64_t key, std::size_t count, const T* n, const T* p, T* out) {
   draw_binomial_row(key, count, n, p, out);
 }
+
+template void draw_binomial(std::uint64_t, std::size_t, const f32*, const f32*, f32*);
+template void draw_binomial(std::uint64_t, std::size_t, const f64*, const f64*, f64*);
 
 }  // namespace morphax::counts

@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "counts.h"
 #include "gamma.h"
 #include "parts.h"
+#include "process_end.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
 
@@ -24,6 +26,7 @@ namespace morphax::draws {
 namespace nb = nanobind;
 namespace ffi = xla::ffi;
 using f32 = float;
+using f64 = double;
 
 namespace {
 
@@ -34,18 +37,20 @@ constexpr std::size_t kWorthDividing = 1 << 12;
 // What is drawn, by the numbers that programs have for it.
 enum class Method : std::int64_t { gamma, loggamma, poisson, binomial };
 
+template <typename T>
 struct Rows {
   const std::uint64_t* keys;
-  const f32* first;
-  const f32* second;  // of methods with two parameters
-  f32* out;
+  const T* first;
+  const T* second;  // of methods with two parameters
+  T* out;
   std::size_t rows, columns;
 
   std::size_t size() const { return rows * columns; }
 };
 
 // Draws the numbers from one position to another, positions being counted row by row.
-void draw_gamma(const Rows& all, std::size_t from, std::size_t to, bool log_space) {
+template <typename T>
+void draw_gamma(const Rows<T>& all, std::size_t from, std::size_t to, bool log_space) {
   while (from < to) {
     const std::size_t row = from / all.columns, column = from % all.columns;
     const std::size_t count = std::min(to - from, all.columns - column);
@@ -54,13 +59,14 @@ void draw_gamma(const Rows& all, std::size_t from, std::size_t to, bool log_spac
   }
 }
 
-void draw_row(const Rows& all, std::size_t row, Method method) {
+template <typename T>
+void draw_row(const Rows<T>& all, std::size_t row, Method method) {
   const std::size_t at = row * all.columns;
-  if (method == Method::poisson) {
-    counts::draw_poisson(all.keys[row], all.columns, all.first + at, all.out + at);
-  } else {
+  if (method == Method::binomial) {
     counts::draw_binomial(all.keys[row], all.columns, all.first + at, all.second + at,
                           all.out + at);
+  } else if constexpr (std::is_same_v<T, f32>) {
+    counts::draw_poisson(all.keys[row], all.columns, all.first + at, all.out + at);
   }
 }
 
@@ -81,7 +87,8 @@ class SubnormalsAreZero {
 };
 
 // Part `part` of `parts`: gamma numbers are drawn each by itself, counts row by row.
-void draw_part(const Rows& all, Method method, std::size_t part, std::size_t parts) {
+template <typename T>
+void draw_part(const Rows<T>& all, Method method, std::size_t part, std::size_t parts) {
   const SubnormalsAreZero as_in_programs;
   if (method == Method::gamma || method == Method::loggamma) {
     const std::size_t from = all.size() * part / parts, to = all.size() * (part + 1) / parts;
@@ -92,47 +99,95 @@ void draw_part(const Rows& all, Method method, std::size_t part, std::size_t par
 }
 
 using Keys = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Parameters = nb::ndarray<const f32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<f32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Parameters = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Numbers = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-bool is_like(const Parameters& parameters, const Numbers& out) {
+template <typename T>
+bool is_like(const Parameters<T>& parameters, const Numbers<T>& out) {
   return parameters.shape(0) == out.shape(0) && parameters.shape(1) == out.shape(1);
 }
 
-void fill(const Keys& keys, const Parameters& first, const Parameters& second, const Numbers& out,
-          Method method) {
+template <typename T>
+void fill(const Keys& keys, const Parameters<T>& first, const Parameters<T>& second,
+          const Numbers<T>& out, Method method) {
   if (out.size() == 0) return;
   if (keys.shape(0) != out.shape(0) || !is_like(first, out) || !is_like(second, out)) {
     throw nb::value_error("draws: arrays of different sizes");
   }
-  const Rows all{keys.data(), first.data(), second.data(), out.data(), out.shape(0), out.shape(1)};
+  const Rows<T> all{keys.data(), first.data(), second.data(),
+                    out.data(),  out.shape(0), out.shape(1)};
   if (all.size() < kMany) return draw_part(all, method, 0, 1);
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   draw_part(all, method, 0, 1);
 }
 
-ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::Buffer<ffi::U64> keys,
-                         ffi::RemainingArgs parameters, ffi::Result<ffi::Buffer<ffi::F32>> out,
-                         std::int64_t which) {
+// How many parameters a method takes in a precision; none where it is not drawn in it.
+template <typename T>
+std::size_t parameters_of(std::int64_t which) {
   const auto method = static_cast<Method>(which);
-  const std::size_t wanted = method == Method::binomial ? 2 : 1;
-  const std::size_t rows = keys.element_count(), size = out->element_count();
-  bool is_right = which >= 0 && method <= Method::binomial && parameters.size() == wanted;
-  is_right = is_right && rows > 0 && size % rows == 0;
-  const f32* numbers[2] = {nullptr, nullptr};
+  if (which < 0 || method > Method::binomial) return 0;
+  if (method == Method::poisson && !std::is_same_v<T, f32>) return 0;
+  return method == Method::binomial ? 2 : 1;
+}
+
+template <typename T, ffi::DataType type>
+ffi::Error run(ffi::ThreadPool& pool, const ffi::Buffer<ffi::U64>& keys,
+               const ffi::RemainingArgs& parameters, ffi::AnyBuffer& out, std::int64_t which) {
+  const std::size_t rows = keys.element_count(), size = out.element_count();
+  const std::size_t wanted = parameters_of<T>(which);
+  bool is_right = wanted > 0 && parameters.size() == wanted && rows > 0 && size % rows == 0;
+  const T* numbers[2] = {nullptr, nullptr};
   for (std::size_t i = 0; is_right && i < wanted; ++i) {
-    const auto given = parameters.get<ffi::Buffer<ffi::F32>>(i);
+    const auto given = parameters.get<ffi::Buffer<type>>(i);
     is_right = given.has_value() && given->element_count() == size;
     if (is_right) numbers[i] = given->typed_data();
   }
   if (!is_right) return ffi::Error::InvalidArgument("random numbers of other sizes or dtypes");
-  const Rows all{keys.typed_data(), numbers[0], numbers[1], out->typed_data(), rows, size / rows};
+  const Rows<T> all{keys.typed_data(),   numbers[0], numbers[1],
+                    out.typed_data<T>(), rows,       size / rows};
   const auto parts = static_cast<std::size_t>(std::clamp<std::int64_t>(
       static_cast<std::int64_t>(size / kWorthDividing), 1, pool.num_threads()));
   parts::divided(pool, static_cast<std::int64_t>(parts), [&](std::int64_t part) {
-    draw_part(all, method, static_cast<std::size_t>(part), parts);
+    draw_part(all, static_cast<Method>(which), static_cast<std::size_t>(part), parts);
   });
   return ffi::Error::Success();
+}
+
+ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::Buffer<ffi::U64> keys,
+                         ffi::RemainingArgs parameters, ffi::Result<ffi::AnyBuffer> out,
+                         std::int64_t which) {
+  switch (out->element_type()) {
+    case ffi::F32:
+      return run<f32, ffi::F32>(pool, keys, parameters, *out, which);
+    case ffi::F64:
+      return run<f64, ffi::F64>(pool, keys, parameters, *out, which);
+    default:
+      return ffi::Error::InvalidArgument("random numbers of another dtype");
+  }
+}
+
+template <typename T>
+void draw_all(void* const* memory, Method method, std::size_t rows, std::size_t columns) {
+  const auto number = [&](int i) { return static_cast<const T*>(memory[i]); };
+  const bool is_pair = method == Method::binomial;
+  const Rows<T> all{static_cast<const std::uint64_t*>(memory[0]),
+                    number(1),
+                    is_pair ? number(2) : nullptr,
+                    static_cast<T*>(memory[is_pair ? 3 : 2]),
+                    rows,
+                    columns};
+  draw_part(all, method, 0, 1);
+}
+
+// As machine code of the native engine calls it, which no exception may pass: `memory` points to
+// keys, parameters and numbers of so many bytes each.
+void draw_for_code(void* const* memory, std::int64_t which, std::int64_t bytes, std::int64_t rows,
+                   std::int64_t columns) noexcept {
+  const auto draw = bytes == sizeof(f32) ? draw_all<f32> : draw_all<f64>;
+  draw(memory, static_cast<Method>(which), static_cast<std::size_t>(rows),
+       static_cast<std::size_t>(columns));
 }
 
 XLA_FFI_DEFINE_HANDLER(handler, Guarded<call_from_xla>{},
@@ -140,31 +195,38 @@ XLA_FFI_DEFINE_HANDLER(handler, Guarded<call_from_xla>{},
                            .Ctx<ffi::ThreadPool>()
                            .Arg<ffi::Buffer<ffi::U64>>()
                            .RemainingArgs()
-                           .Ret<ffi::Buffer<ffi::F32>>()
+                           .Ret<ffi::AnyBuffer>()
                            .Attr<std::int64_t>("which"));
 
-}  // namespace
-
-void bind(nb::module_& module) {
-  const auto whole = nb::arg().noconvert();
+template <typename T>
+void bind_precision(nb::module_& module) {
+  const auto whole = nb::arg().noconvert();  // which decides between the precisions
   module.def(
       "draw_gamma",
-      [](const Keys& keys, const Parameters& a, const Numbers& out, bool log_space) {
+      [](const Keys& keys, const Parameters<T>& a, const Numbers<T>& out, bool log_space) {
         fill(keys, a, a, out, log_space ? Method::loggamma : Method::gamma);
       },
       nb::arg(), nb::arg(), whole, nb::arg());
   module.def(
-      "draw_poisson",
-      [](const Keys& keys, const Parameters& rates, const Numbers& out) {
-        fill(keys, rates, rates, out, Method::poisson);
-      },
-      nb::arg(), nb::arg(), whole);
-  module.def(
       "draw_binomial",
-      [](const Keys& keys, const Parameters& n, const Parameters& p, const Numbers& out) {
+      [](const Keys& keys, const Parameters<T>& n, const Parameters<T>& p, const Numbers<T>& out) {
         fill(keys, n, p, out, Method::binomial);
       },
       nb::arg(), nb::arg(), nb::arg(), whole);
+}
+
+}  // namespace
+
+void bind(nb::module_& module) {
+  bind_precision<f32>(module);
+  bind_precision<f64>(module);
+  module.def(
+      "draw_poisson",
+      [](const Keys& keys, const Parameters<f32>& rates, const Numbers<f32>& out) {
+        fill(keys, rates, rates, out, Method::poisson);
+      },
+      nb::arg(), nb::arg(), nb::arg().noconvert());
+  module.attr("draw_for_code") = reinterpret_cast<std::uintptr_t>(&draw_for_code);
   bind_handler(module, handler, "XLA's way to the numbers, as a capsule.");
 }
 

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "process_end.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
 
@@ -146,7 +147,7 @@ std::int64_t run(std::int64_t number, nb::handle arrays, nb::handle sizes, nb::h
     if (!PyArray_Check(array)) throw nb::type_error("foreign: not an array");
     at[i] = PyArray_BYTES(reinterpret_cast<PyArrayObject*>(array));
   }
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   return loop->run(at.data(), extents.data(), moves.data());
 }
 

@@ -23,6 +23,7 @@
 #include "fused_code.h"
 #include "fused_operations.h"
 #include "objects.h"
+#include "process_end.h"
 #include "ufunc_loops.h"
 #include "workers.h"
 
@@ -104,7 +105,7 @@ nb::object call_chain(Chain& chain, PyObject* const* operands, std::size_t count
   } else {
     const Code* code = chain.purchase.code(chain);
     const auto start = std::chrono::steady_clock::now();
-    const nb::gil_scoped_release others_run;
+    const process_end::OthersRun others_run;
     in_parts(static_cast<std::int64_t>(chain.count), [&](std::int64_t begin, std::int64_t end) {
       run(chain, code, arrays, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
     });

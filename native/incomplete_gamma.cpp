@@ -17,6 +17,7 @@
 #include "incomplete_gamma_ratios.h"
 #include "kernels.h"
 #include "parts.h"
+#include "process_end.h"
 #include "wide_elementary.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
@@ -173,7 +174,7 @@ void compute_arrays(Elements<T> a, Elements<T> x, Results<T> out) {
   if (a.size() != out.size() || x.size() != out.size()) {
     throw nb::value_error("incomplete_gamma: arrays of different sizes");
   }
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   compute<F, T>(a.data(), x.data(), out.data(), 0, static_cast<std::int64_t>(out.size()));
 }
 

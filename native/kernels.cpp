@@ -19,6 +19,7 @@
 
 #include "largest.h"
 #include "objects.h"
+#include "process_end.h"
 #include "workers.h"
 
 namespace morphax::kernels {
@@ -78,7 +79,7 @@ void check(bool fits, const char* what) {
 template <typename Body>
 void computed(std::size_t count, Body body) {
   if (count < kMany) return body(0, count);
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   in_parts(static_cast<std::int64_t>(count), [&](std::int64_t begin, std::int64_t end) {
     body(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
   });

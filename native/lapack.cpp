@@ -10,6 +10,7 @@
 #include "lapack_steps.h"
 #include "library_threads.h"
 #include "objects.h"
+#include "process_end.h"
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL morphax_lapack_array_api
 #include <numpy/arrayobject.h>
@@ -83,7 +84,7 @@ class Plan {
       found.append(std::move(array));
     }
     {
-      const nb::gil_scoped_release others_run;
+      const process_end::OthersRun others_run;
       run(at);
     }
     return single_ ? nb::object(found[0]) : nb::object(std::move(found));

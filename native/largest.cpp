@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "objects.h"
+#include "process_end.h"
 #include "workers.h"
 
 namespace morphax::largest {
@@ -61,7 +62,7 @@ void find_all(const T* x, std::size_t rows, std::size_t length, std::size_t kept
   };
   const auto all = static_cast<std::int64_t>(rows);
   if (rows * length < kMany) return find_some(0, all);
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   in_pieces(all, static_cast<std::int64_t>(rows * length), find_some);
 }
 

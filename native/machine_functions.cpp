@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "host_memory.h"
+#include "process_end.h"
 #include "workers.h"
 
 namespace morphax::machine_functions {
@@ -103,7 +104,7 @@ PyArray_Descr* descr_of(const Declared& declared) {
 
 // Calls Python for machine code, which no exception may pass: it is kept, and ends the run.
 int call_python(Calls* calls, std::int32_t number, void* const* memory) {
-  if (calls->state != nullptr) PyEval_RestoreThread(calls->state);
+  if (calls->state != nullptr) process_end::take_lock(calls->state);
   try {
     call(calls->entry, nb::int_(number), nb::int_(reinterpret_cast<std::uintptr_t>(memory)));
   } catch (...) {
@@ -200,7 +201,7 @@ double MachineFunction::run(const void* const* operands, void* const* results, b
   const auto start = std::chrono::steady_clock::now();
   code(operands, results, scratch.data());
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  if (unlocks) PyEval_RestoreThread(calls.state);
+  if (unlocks) process_end::take_lock(calls.state);
   if (calls.failure != nullptr) std::rethrow_exception(calls.failure);
   return taken.count();
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "objects.h"
+#include "process_end.h"
 #include "ufunc_loops.h"
 #include "workers.h"
 
@@ -71,7 +72,7 @@ nb::object call(const Loop& loop, PyObject* const* operands, Py_ssize_t given) {
     places.first[i] = PyArray_BYTES(array);
     places.steps[i] = PyArray_NDIM(array) == 0 ? 0 : PyArray_ITEMSIZE(array);
   }
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   in_parts(PyArray_SIZE(whole),
            [&](std::int64_t begin, std::int64_t end) { run(loop, places, begin, end); });
   return result;

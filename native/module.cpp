@@ -22,6 +22,7 @@
 #include "many_numbers.h"
 #include "nan_spread.h"
 #include "philox.h"
+#include "process_end.h"
 #include "products.h"
 #include "random.h"
 #include "replay.h"
@@ -45,7 +46,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 43;
+  module.attr("interface") = 45;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -56,6 +57,9 @@ NB_MODULE(_native, module) {
   morphax::convolutions::bind(convolutions);
   nanobind::module_ extremes = module.def_submodule("extremes", "Maxima and minima.");
   morphax::extremes::bind(extremes);
+  nanobind::module_ process_end =
+      module.def_submodule("process_end", "Threads while the interpreter ends.");
+  morphax::process_end::bind(process_end);
   nanobind::module_ philox = module.def_submodule("philox", "Random bits by Philox.");
   morphax::philox::bind(philox);
   nanobind::module_ incomplete_beta =

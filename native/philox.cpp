@@ -14,6 +14,7 @@
 
 #include "kernels.h"
 #include "parts.h"
+#include "process_end.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
 
@@ -89,7 +90,7 @@ void fill(u64 key, u64 counter, std::int64_t first, std::int64_t last, T* out) {
 template <typename T>
 void fill_array(u64 key, u64 counter,
                 nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   fill<T>(key, counter, 0, static_cast<std::int64_t>(out.size()), out.data());
 }
 

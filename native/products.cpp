@@ -23,6 +23,7 @@
 #include <new>
 
 #include "objects.h"
+#include "process_end.h"
 #include "vector_products.h"
 #include "workers.h"
 
@@ -278,7 +279,7 @@ nb::object product(nb::handle x, nb::handle y) {
   npy_intp shape[] = {count, PyArray_DIM(a, axis), PyArray_DIM(b, axis + 1)};
   nb::object result = checked(PyArray_EMPTY(axis + 2, shape + 1 - axis, type, 0));
   void* out = PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr()));
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   type == NPY_FLOAT ? multiply_stacks<float>(a, b, count, out)
                     : multiply_stacks<double>(a, b, count, out);
   return result;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels.h"
+#include "process_end.h"
 #include "threefry.h"
 #include "workers.h"
 
@@ -81,7 +82,7 @@ void draw(Keys keys, Numbers<T> out) {
       draw_stream(key[i], 0, columns, numbers + i * columns);
   };
   if (rows * columns < kMany) return fill(0, rows);
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   if (rows != 1) return in_pieces(rows, rows * columns, fill);
   in_parts(columns,
            [&](std::int64_t begin, std::int64_t end) { draw_stream(*key, begin, end, numbers); });

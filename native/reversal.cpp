@@ -12,6 +12,7 @@
 
 #include "kernels.h"
 #include "objects.h"
+#include "process_end.h"
 #include "workers.h"
 
 namespace morphax::reversal {
@@ -47,7 +48,7 @@ void run(PyArrayObject* view, PyArrayObject* copy) {
   const std::int64_t size = PyArray_DIM(view, PyArray_NDIM(view) - 1);
   const std::int64_t elements = PyArray_SIZE(view), parts = (size + kPart - 1) / kPart;
   T* out = static_cast<T*>(PyArray_DATA(copy));
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   in_pieces(elements / size * parts, elements, [&](std::int64_t first, std::int64_t end) {
     for (std::int64_t piece = first; piece < end; ++piece) {
       const std::int64_t row = piece / parts, begin = piece % parts * kPart;

@@ -18,6 +18,7 @@
 #include "float_order.h"
 #include "objects.h"
 #include "parts.h"
+#include "process_end.h"
 #include "workers.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
@@ -176,7 +177,7 @@ nb::object along_rows(nb::handle x, std::int64_t length, std::int64_t operation,
       checked(PyArray_EMPTY(PyArray_NDIM(given), PyArray_DIMS(given), type, 0));
   const void* from = PyArray_DATA(given);
   void* to = PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr()));
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   if (type == NPY_FLOAT) {
     run(Workers::shared(), static_cast<const float*>(from), static_cast<float*>(to), elements,
         length, operation, reverse);

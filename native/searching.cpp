@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "process_end.h"
 #include "workers.h"
 
 namespace morphax::searching {
@@ -59,7 +60,7 @@ void places_of(Numbers<T> sorted, Numbers<T> values, bool behind, Places out) {
     throw nb::value_error("places of other counts, or in a vector that is empty or too long");
   const T *of = sorted.data(), *from = values.data();
   std::int32_t* to = out.data();
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   in_parts(count, [&](std::int64_t begin, std::int64_t end) {
     const auto search = behind ? find<true, T> : find<false, T>;
     search(of, size, from + begin, end - begin, to + begin);

@@ -15,6 +15,7 @@
 
 #include "elementary.h"
 #include "kernels.h"
+#include "process_end.h"
 #include "workers.h"
 
 namespace morphax::sequential {
@@ -103,7 +104,7 @@ void polynomial(Vector<T> coefficients, Vector<T> x, Changed<T> out) {
   const T* from = x.data();
   T* to = out.data();
   const auto size = static_cast<std::int64_t>(x.shape(0));
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   in_parts(size, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t start = begin; start < end; start += kBlock) {
       const std::int64_t block = std::min(kBlock, end - start);

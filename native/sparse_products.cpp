@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "process_end.h"
+
 namespace morphax::sparse_products {
 
 namespace nb = nanobind;
@@ -27,7 +29,7 @@ void sparse_product(Vector<T> data, Matrix<std::int32_t> places, Matrix<T> rows,
   const std::size_t count = data.shape(0), width = out.shape(1);
   if (places.shape(0) != count || places.shape(1) != 2 || rows.shape(1) != width)
     throw nb::value_error("sparse_product: arrays of different sizes");
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   const std::int64_t height = out.shape(0), depth = rows.shape(0);
   const auto from_start = [](std::int64_t place, std::int64_t size) {
     return place < 0 ? place + size : place;

@@ -15,6 +15,7 @@
 
 #include "kernels.h"
 #include "objects.h"
+#include "process_end.h"
 #include "workers.h"
 
 namespace morphax::taking {
@@ -137,7 +138,7 @@ nb::object taken(nb::handle given, nb::handle given_places, nb::object fill) {
   const std::int64_t count = PyArray_SIZE(places);
   const void* numbers = PyArray_DATA(places);
   char* out = PyArray_BYTES(reinterpret_cast<PyArrayObject*>(result.ptr()));
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   if (is_wide) {
     take_all<std::int64_t>(from, numbers, count, out);
   } else {

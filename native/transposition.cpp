@@ -16,6 +16,7 @@
 
 #include "kernels.h"
 #include "objects.h"
+#include "process_end.h"
 #include "workers.h"
 
 namespace morphax::transposition {
@@ -229,7 +230,7 @@ template <typename T>
 void run(const Copy& copy, PyArrayObject* array, PyArrayObject* out) {
   const T* from = static_cast<const T*>(PyArray_DATA(array));
   T* to = static_cast<T*>(PyArray_DATA(out));
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   if (copy.by_rows) {
     copy_rows(copy, from, to);
   } else {

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "objects.h"
+#include "process_end.h"
 #include "workers.h"
 
 namespace morphax::triangles {
@@ -34,7 +35,7 @@ nb::object triangle(nb::handle m, std::int64_t k, bool is_lower) {
   if (elements == 0) return result;
   const char* from = PyArray_BYTES(given);
   char* to = PyArray_BYTES(reinterpret_cast<PyArrayObject*>(result.ptr()));
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   in_pieces(elements / columns, elements, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t row = first; row < last; ++row) {
       const std::int64_t past = is_lower ? k + 1 : k;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "parts.h"
+#include "process_end.h"
 #include "workers.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
@@ -250,7 +251,7 @@ void find(Vector<const I> keys, Vector<const std::int64_t> samples,
     throw nb::value_error(kWrong);
   const I* from = keys.data();
   std::int32_t* to = out.data();
-  const nb::gil_scoped_release others_run;
+  const process_end::OthersRun others_run;
   select(Workers::shared(), windows, from, elements, to);
 }
 

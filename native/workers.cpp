@@ -7,7 +7,9 @@
 #include <unistd.h>
 #endif
 
+#include <chrono>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -60,7 +62,9 @@ void Workers::serve() noexcept {
   }
 }
 
-std::int64_t free_processors() noexcept {
+namespace {
+
+std::int64_t free_processors_now() noexcept {
 #ifdef __linux__
   long running = 0;
   std::FILE* file = std::fopen("/proc/loadavg", "re");
@@ -71,6 +75,22 @@ std::int64_t free_processors() noexcept {
 #else
   return Workers::num_threads();
 #endif
+}
+
+}  // namespace
+
+std::int64_t free_processors() noexcept {
+  using Clock = std::chrono::steady_clock;
+  // To ask the system takes 5 to 10 µs; programs of others run for longer than an answer is kept.
+  constexpr Clock::duration kKept = std::chrono::milliseconds(2);
+  static std::atomic<std::int64_t> free{0};
+  static std::atomic<Clock::rep> until{std::numeric_limits<Clock::rep>::min()};
+  const Clock::duration now = Clock::now().time_since_epoch();
+  if (now.count() >= until.load(std::memory_order_acquire)) {
+    free.store(free_processors_now(), std::memory_order_relaxed);
+    until.store((now + kKept).count(), std::memory_order_release);
+  }
+  return free.load(std::memory_order_relaxed);
 }
 
 namespace workers {

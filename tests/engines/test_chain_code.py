@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.config import override
+from morphax.engines import native as native_engine
 from morphax.engines.reference import chain_code, fusion
 from morphax.engines.reference.kernel_program import kernel_program
 from morphax.util.threads import num_threads, set_num_threads
@@ -38,12 +40,14 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     make = chain_code._code
 
     def noted(*args: Any) -> Any:
-        made.append(make(*args))
-        return made[-1]
+        code = make(*args)
+        if code is not None:
+            made.append(code)
+        return code
 
     monkeypatch.setattr(chain_code, "_code", noted)
-    for name in ("_SECONDS_OF_A_PART", "_SECONDS_OF_AN_EQUATION", "_SECONDS_OF_LLVM"):
-        monkeypatch.setattr(chain_code, name, 0.0)
+    for name in ("A_PART", "AN_EQUATION", "LLVM", "KEPT", "ENGINE"):
+        monkeypatch.setattr(chain_code, f"_SECONDS_OF_{name}", 0.0)
     return made
 
 
@@ -201,6 +205,18 @@ def test_code_is_made_when_runs_have_taken_as_long(
     monkeypatch.setattr(chain_code, "_SECONDS_OF_A_PART", 1e3)
     results(lambda x: x * x + x, numbers("float32", 0))
     assert not at_once
+
+
+def test_kept_code_is_taken_earlier(
+    at_once: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    x = numbers("float32", 0)
+    with override(compilation_cache_dir=str(tmp_path)):
+        expected = results(lambda x: x * x + 1 / x, x)
+        monkeypatch.setattr(chain_code, "_SECONDS_OF_A_PART", 1e3)
+        monkeypatch.setattr(native_engine, "machine_code_of", None)
+        assert results(lambda x: x * x + 1 / x, x) == expected
+    assert len(at_once) == 2
 
 
 def test_the_option_switches_it_off(at_once: list[Any]) -> None:

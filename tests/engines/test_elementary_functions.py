@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 from morphax.engines.loops.check import check
 from morphax.engines.loops.operations import MATH_OF_ONE, MATH_OF_TWO
@@ -70,6 +71,7 @@ def points(dtype: Any, seed: int) -> np.ndarray[Any, Any]:
         rng.integers(low, high, 40000, integers, endpoint=True).view(dtype),
         rng.normal(0, 10, 20000).astype(dtype),
         rng.uniform(-1.2, 1.2, 20000).astype(dtype),
+        rng.uniform(-4.2, 10.2, 30000).astype(dtype),
         rng.uniform(-800, 800, 17000).astype(dtype),
         (np.arange(3000) * np.pi / 2).astype(dtype),
         (1 + rng.normal(0, 1e-4, 2000)).astype(dtype),
@@ -99,6 +101,15 @@ def errors_in_ulps(given: Any, truth: Any) -> np.ndarray[Any, Any]:
     return np.where(np.isnan(given) & np.isnan(truth), 0, errors)
 
 
+def truth_of(operation: str, operands: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    with np.errstate(all="ignore"):
+        if operation in ("erf", "erfc"):
+            function = getattr(scipy.special, operation)
+            return np.asarray(function(operands[0].astype(F64)), WIDE)
+        function = getattr(np, NUMPY_NAMES.get(operation, operation))
+        return np.asarray(function(*[x.astype(WIDE) for x in operands]))
+
+
 @pytest.mark.parametrize(("operation", "dtype"), OURS)
 def test_errors(operation: str, dtype: Any) -> None:
     if dtype == F64 and np.finfo(WIDE).nmant < 60:
@@ -106,10 +117,7 @@ def test_errors(operation: str, dtype: Any) -> None:
     operands = operands_of(operation, dtype)
     program = loop_of(operation, dtype, len(operands[0]), is_independent=True)
     (given,) = call(program, compile_loops(program), *operands)
-    with np.errstate(all="ignore"):
-        function = getattr(np, NUMPY_NAMES.get(operation, operation))
-        truth = function(*[x.astype(WIDE) for x in operands])
-    errors = errors_in_ulps(given, truth)
+    errors = errors_in_ulps(given, truth_of(operation, operands))
     worst = int(np.argmax(errors))
     assert errors[worst] <= MOST_ULPS, [float(x[worst]) for x in operands] + [given[worst]]
 
@@ -123,3 +131,18 @@ def test_scalars_and_vectors_have_the_same_bits(operation: str, dtype: Any) -> N
         found += call(program, compile_loops(program), *operands)
     np.testing.assert_array_equal(*found)
     assert (np.signbit(found[0]) == np.signbit(found[1]))[~np.isnan(found[0])].all()
+
+
+def test_powers_of_negative_numbers() -> None:
+    rng = np.random.default_rng(5)
+    whole = [0.0, -0.0, 1, -1, 2, 3, 2.0**24 - 1, 2.0**24, 2.0**24 + 2, -7, np.inf, -np.inf]
+    exponents = np.array([*whole, 0.5, -2.5, np.nan, *rng.integers(-30, 30, 500)], F32)
+    bases = -np.exp(rng.uniform(-3, 3, 500)).astype(F32)
+    special = np.array([-1, -0.0, 0.0, -np.inf, -np.finfo(F32).smallest_subnormal, np.nan], F32)
+    x, y = [a.ravel() for a in np.meshgrid(np.concatenate([bases, special]), exponents)]
+    program = loop_of("pow", F32, len(x), is_independent=True)
+    (given,) = call(program, compile_loops(program), x, y)
+    with np.errstate(all="ignore"):
+        errors = errors_in_ulps(given, np.power(x.astype(WIDE), y.astype(WIDE)))
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= MOST_ULPS, (x[worst], y[worst], given[worst])

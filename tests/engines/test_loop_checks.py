@@ -11,7 +11,7 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
-from morphax.engines.loops.callees import Callee
+from morphax.engines.loops.callees import Callee, Routine
 from morphax.engines.loops.check import InvalidLoopProgram, check
 from morphax.engines.loops.program import (
     BOOL,
@@ -61,6 +61,7 @@ WIDE = Buffer("wide", np.dtype(np.float64), (4,))
 AGAIN = Name(6, INDEX, 0, 3)
 GIVEN = (For(AGAIN, 4, (Store(SPARE, Index.of(AGAIN), ONE),)),)
 CALLEE = Callee(np.sin, ((F32, (4,)),), ((F32, (4,)),))
+ROUTINE = Routine("morphax_draw", (0, 4, 1, 4), 200)
 
 INVALID: dict[str, tuple[Sequence[Statement], str]] = {
     "no output": ([], "out is not written"),
@@ -103,6 +104,11 @@ INVALID: dict[str, tuple[Sequence[Statement], str]] = {
     "call with an input": ([FILLED, Call(0, (X,), (MADE,))], "not its own"),
     "call in place": ([FILLED, *GIVEN, Call(0, (SPARE,), (SPARE,))], "not its own"),
     "call with another dtype": ([FILLED, *GIVEN, Call(0, (SPARE,), (WIDE,))], "float64"),
+    "routine with an input": ([FILLED, Call(ROUTINE, (X,), (MADE,))], "not its own"),
+    "routine that reads what is not there": (
+        [FILLED, Call(ROUTINE, (SPARE,), (MADE,))],
+        "read before",
+    ),
     "call beyond the end": ([FILLED, *GIVEN, Call(0, (SPARE,), (SHORT,))], "elements 0 to 3 of 2"),
 }
 

@@ -753,3 +753,10 @@ def test_large_products_are_told_before_translation(
         told = dot.primitive.is_much_for_loops(*[v.aval for v in dot.invars], **dot.params)
         judged = native.judged(native.translated(jaxpr, Options("f")).loops)
     assert told is ("large product" in judged.reason)
+
+
+@pytest.mark.parametrize(("members", "is_much"), [(75, False), (80, True)])
+def test_large_stacks_of_products_are_for_several_threads(members: int, is_much: bool) -> None:
+    x = jnp.ones((members, 60, 60))
+    (dot,) = jax.make_jaxpr(lambda x: jnp.einsum("bij,bkj->bik", x, x))(x).eqns
+    assert dot.primitive.is_much_for_loops(*[v.aval for v in dot.invars], **dot.params) is is_much

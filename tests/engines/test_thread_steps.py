@@ -63,7 +63,7 @@ def assert_same(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any], *
     program = checked_program(make_jaxpr(function)(*given), "f")
     results, divided = [], 0
     for worth in (np.inf, 0.0):
-        monkeypatch.setattr(thread_steps, "_WORTH_DIVIDING", worth)
+        monkeypatch.setattr(thread_steps, "WORTH_DIVIDING", worth)
         divided = llvm_module(program).count(f"call void @{thread_steps.SHARE}(")
         found = call(program, compile_loops(program), *operands)
         results.append([x.tobytes() for x in found])

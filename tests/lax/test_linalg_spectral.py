@@ -254,6 +254,21 @@ def test_polar_decompositions(name: str) -> None:
             _assert_unitary(u)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_that_are_noise_become_one(dtype: Any) -> None:
+    rng, eps = np.random.default_rng(3), np.finfo(dtype).eps
+    sides = [np.linalg.qr(rng.normal(size=(SIZE, SIZE)))[0] for _ in range(2)]
+    noise = eps * 10.0 ** -rng.uniform(0, 2, SIZE)
+    values = np.where(np.arange(SIZE) < SIZE // 2, 1, noise)
+    a = ((sides[0] * values) @ sides[1]).astype(dtype)
+    for u, h, steps, converged in _engines(L.qdwh, a):
+        assert converged
+        assert steps == (5 if dtype == np.float32 else 6)
+        wide = u.astype(np.float64)
+        assert np.linalg.norm(wide.T @ wide - np.eye(SIZE)) <= 10 * SIZE * eps
+        assert np.linalg.norm(wide @ h - a) <= SIZE * eps * np.linalg.norm(a)
+
+
 def test_polar_decompositions_stop_where_they_are_told() -> None:
     a = MATRICES["random"]
     with enable_x64(True):

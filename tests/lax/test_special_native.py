@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 from morphax import lax
+from morphax import numpy as jnp
 from morphax.engines.reference import fusion
+from morphax.scipy.stats._tails import log_betainc_p, log_betaincc_p
 
 pytestmark = pytest.mark.skipif(fusion.native is None, reason="native code is not there")
 
@@ -111,13 +113,26 @@ def test_numbers_are_those_of_the_twin(name: str) -> None:
         primitive = getattr(lax, PRIMITIVES.get(name, f"{name}_p"))
         wide = primitive.evaluate(*[x.astype(np.float64) for x in operands])
         twin = np.asarray(wide).astype(F32)
+    _check_ulps(result, twin, MOST_ULPS.get(name, 1))
+
+
+@pytest.mark.parametrize("primitive", [log_betainc_p, log_betaincc_p], ids=lambda p: p.name)
+def test_logarithms_of_tails_are_those_of_the_twin(primitive: Any) -> None:
+    operands = _of_beta_numbers(np.random.default_rng(0))
+    with np.errstate(all="ignore"):
+        twin = primitive.evaluate(*operands)
+    _check_ulps(np.asarray(primitive.bind(*map(jnp.asarray, operands))), twin, 1)
+
+
+def _check_ulps(result: Any, twin: Any, most: int) -> None:
+    """NaN, infinities, signs of zeros are the twin's, other numbers so many units off at most."""
     assert result.dtype == F32
     np.testing.assert_array_equal(np.isnan(result), np.isnan(twin))
     finite = np.isfinite(twin)
     np.testing.assert_array_equal(result[~finite], twin[~finite])
     distances = np.abs(result[finite].astype(np.float64) - twin[finite])
     ulps = distances / np.spacing(np.abs(twin[finite]))
-    assert ulps.max() <= MOST_ULPS.get(name, 1)
+    assert ulps.max() <= most
     zero = finite & (twin == 0)
     np.testing.assert_array_equal(np.signbit(result[zero]), np.signbit(twin[zero]))
 

@@ -49,6 +49,25 @@ def test_standardize_of_half_precision_does_not_leave_its_range(dtype: Any) -> N
     assert jax.nn.standardize(x, mean=moments[0], variance=moments[1]).dtype == dtype
 
 
+@pytest.mark.parametrize("axis", [-1, 0, (0, -1), None])
+def test_the_rule_of_standardize(axis: Any) -> None:
+    def by_parts(x: Any) -> Any:
+        mean, variance = (f(x, axis, keepdims=True) for f in (jnp.mean, jnp.var))
+        return jax.nn.standardize(x, axis, mean, variance)
+
+    weights = jnp.arange(12.0).reshape(3, 4)
+    slopes = [
+        jax.value_and_grad(lambda x, f=f: (f(x) ** 3 * weights).sum())
+        for f in (lambda x: jax.nn.standardize(x, axis), by_parts)
+    ]
+    for found, expected in zip(*[jax.tree.leaves(slope(X)) for slope in slopes], strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    check_grads(lambda x: jax.nn.standardize(x, axis), (X,), order=2, atol=2e-2, rtol=2e-2)
+    assert jnp.isnan(
+        jax.grad(lambda x: jax.nn.standardize(x, axis).sum())(X.at[1, 1].set(jnp.nan))[1]
+    ).any()
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, jnp.bfloat16, np.bool_])
 def test_one_hot_of_more_classes_than_a_dtype_can_count(dtype: Any) -> None:
     # JAX counts the classes in the dtype, and finds 256 to be 0 in uint8.

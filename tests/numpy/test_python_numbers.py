@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -56,3 +57,19 @@ def test_functions_of_one_number(name: str) -> None:
 def test_functions_of_two_numbers(name: str) -> None:
     for x, y in itertools.product(_NUMBERS, repeat=2):
         _agree(name, x, y)
+
+
+_OF_SIZES = ("tril_indices", "triu_indices", "bartlett", "blackman", "hamming", "hanning")
+_OF_ARRAYS = ("broadcast_arrays", "permute_dims", "positive", "squeeze", "transpose")
+_GIVE_ARRAYS = [n for n in _UNARY if hasattr(jnp, n)] + [*_OF_SIZES, *_OF_ARRAYS, "fft.fftfreq"]
+
+
+@pytest.mark.parametrize("name", _GIVE_ARRAYS)
+def test_results_are_on_the_default_device(name: str, two_devices: list[Any]) -> None:
+    for given in (2.5, 3, True, 1j, np.float32(2)):
+        with jax.default_device(two_devices[1]):
+            try:
+                found = jax.tree.leaves(attrgetter(name)(jnp)(given))
+            except (TypeError, ValueError):
+                continue
+        assert {x.device for x in found} <= {two_devices[1]}, given

@@ -341,3 +341,21 @@ def test_the_trapezoidal_rule_with_ends_that_are_not_finite() -> None:
 
 def test_ldexp_by_truth_values() -> None:
     np.testing.assert_array_equal(jnp.ldexp(np.float32(3), np.array([False, True])), [3, 6])
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool", "complex64"])
+def test_columns_of_powers(count: int, dtype: str) -> None:
+    with np.errstate(all="ignore"):
+        x = np.array([0, -0.0, 1, -3, np.inf, np.nan] if dtype == "float32" else [0, 1, 2]).astype(
+            dtype
+        )
+        expected = x[:, None] ** np.arange(count, dtype=np.int32)
+        for f in (jnp.vander, jax.jit(jnp.vander, static_argnums=(1, 2))):
+            for increasing in (True, False):
+                given = np.asarray(f(x, count, increasing))
+                assert given.dtype == ("int32" if dtype == "bool" else dtype)
+                np.testing.assert_array_equal(given, expected[:, :: 1 if increasing else -1])
+                is_negative = np.signbit(expected[1].real if count else expected.real)
+                if dtype == "float32" and count and increasing:
+                    assert (np.signbit(given[1]) == is_negative).all()

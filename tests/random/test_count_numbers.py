@@ -45,6 +45,20 @@ def test_numbers_drawn_in_place_are_those_of_the_program(name: str) -> None:
     np.testing.assert_array_equal(drawn, jax.jit(primitive.bind)(KEY, *parameters))
 
 
+@pytest.mark.parametrize("name", ["binomial", "rare", "frequent"])
+def test_so_are_those_of_float64(name: str) -> None:
+    primitive, parameters = DRAWS[name]
+    n, p = [x.astype(np.float64) for x in parameters]
+    # Of more trials the last digits of logarithms would decide.
+    usual = ~(np.isfinite(n) & (n > 1e7))
+    with jax.enable_x64(True):
+        drawn = primitive.bind(KEY, n[usual], p[usual])
+        expected = written_out(primitive)(KEY, n[usual], p[usual])
+        np.testing.assert_array_equal(drawn, expected)
+        compiled = jax.jit(primitive.bind)(KEY, n[usual], p[usual])
+        np.testing.assert_array_equal(drawn, compiled)
+
+
 @pytest.mark.parametrize("name", ["many", "rare"])
 def test_each_key_has_rounds_of_its_own(name: str) -> None:
     primitive, parameters = DRAWS[name]
@@ -76,7 +90,7 @@ def test_outcomes_drawn_one_after_another_are_those_of_the_loop() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float64"])
-def test_other_dtypes_are_drawn_by_the_program(dtype: str) -> None:
+def test_counts_of_other_dtypes(dtype: str) -> None:
     with jax.enable_x64(True):
         drawn = random.binomial(KEY, 40, 0.5, (3,), dtype)
         assert drawn.dtype == dtype

@@ -33,6 +33,58 @@ def test_numbers_drawn_in_place_are_those_of_the_program(kind: str, log_space: b
     assert np.asarray(compiled).tobytes() == np.asarray(drawn).tobytes()
 
 
+@pytest.mark.parametrize("log_space", [False, True])
+@pytest.mark.parametrize("kind", ["one key", "keys"])
+def test_so_are_those_of_float64(kind: str, log_space: bool) -> None:
+    # At 1e30 the last digit of a logarithm would decide what is accepted.
+    usual = PARAMETERS[PARAMETERS != np.float32(1e30)].astype(np.float64)
+    keys = KEY if kind == "one key" else random.split(KEY, 400)
+    draw = partial(random_gamma_p.bind, log_space=log_space)
+    written_out = partial(random_gamma_p.draw, log_space=log_space)
+    with jax.enable_x64(True):
+        a = jnp.broadcast_to(usual, (400, len(usual)))
+        drawn = draw(keys, a)
+        program = jax.jit(written_out, compiler_options={"jax_cpu_engine": "xla"})
+        np.testing.assert_allclose(drawn, program(keys, a), rtol=1e-11, atol=1e-12)
+        compiled = jax.jit(draw)(keys, a)
+    assert np.asarray(compiled).tobytes() == np.asarray(drawn).tobytes()
+
+
+@pytest.mark.parametrize("engine", ["auto", "native", "xla"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_all_engines_call_the_same_code(engine: str, dtype: str) -> None:
+    def draw(keys: Any, a: Any) -> tuple[Any, ...]:
+        counts = jax.vmap(lambda k: random.binomial(k, a * 9, 0.4, (5,), dtype))(keys)
+        return random.t(KEY, a * 2, (7,), dtype), random.loggamma(KEY, a, (3,), dtype), counts
+
+    with jax.enable_x64(True):
+        operands = random.split(KEY, 3), jnp.asarray(1.7, dtype)
+        eager, compiled = (
+            draw(*operands),
+            jax.jit(draw, compiler_options={"jax_cpu_engine": engine})(*operands),
+        )
+        for here, there in zip(eager, compiled, strict=True):
+            np.testing.assert_allclose(here, there, rtol=4e-7 if dtype == "float32" else 1e-15)
+
+
+def test_few_numbers_are_drawn_by_machine_code() -> None:
+    def step(total: Any, key: Any) -> tuple[Any, None]:
+        # Those of 0 take no part in the sum, nor any time.
+        unread = random.gamma(key, total)
+        return total + random.poisson(key, unread * 0 + 30.0), None
+
+    def draw(key: Any) -> Any:
+        return random.t(key, 3.0, (8,)), jax.lax.scan(step, 1.0, random.split(key, 9))[0]
+
+    compiled = jax.jit(draw).lower(KEY).compile()
+    assert "engine native" in compiled.as_text("engine")
+    assert "@morphax_draw" in compiled.as_text("native")
+    for here, there in zip(draw(KEY), compiled(KEY), strict=True):
+        np.testing.assert_allclose(here, there, rtol=3e-7)
+    many = jax.jit(lambda k: random.gamma(k, 2.0, (5000,))).lower(KEY).compile()
+    assert "engine xla" in many.as_text("engine")
+
+
 def test_each_number_is_its_own() -> None:
     # Blocks, parts that threads take, and what rejection moves together.
     a = np.random.default_rng(0).choice(PARAMETERS[1:8], 9000).astype(np.float32)

@@ -116,6 +116,7 @@ def test_failures_are_said() -> None:
         (lambda: quad(lambda x: jnp.stack([x, x]), 0, 1), ShapeError, "result of func"),
         (lambda: quad(jnp.sin, 0, 1, args=3), TypeError, "args"),
         (lambda: quad(jnp.sin, 0, 1, limit=0), ValueError, "limit"),
+        (lambda: quad(jnp.sin, 0, 1, epsrel=np.nan), ValueError, "epsrel"),
     ],
 )
 def test_bad_input(call: Callable[[], Any], error: type[Exception], text: str) -> None:

@@ -266,6 +266,12 @@ def test_what_is_no_number_is_refused_as_such(given: Any) -> None:
         linalg.solve_banded(given, np.ones((3, 5)), x)
 
 
+@pytest.mark.parametrize(("size", "error"), [(-1, ValueError), (2.5, TypeError)])
+def test_numbers_of_peaks_that_are_refused(size: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="find_peaks, argument size"):
+        signal.find_peaks(np.ones(5), size=size)
+
+
 def test_arguments_that_are_refused() -> None:
     x, sos = np.ones(5), np.array([[1.0, 0, 0, 1, 0, 0]])
     for name, args, text in (

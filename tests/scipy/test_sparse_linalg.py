@@ -62,6 +62,22 @@ def test_spaces_of_gmres(method: str, restart: int) -> None:
     np.testing.assert_allclose(x, np.linalg.solve(a, B), 1e-8)
 
 
+@pytest.mark.parametrize("method", ["batched", "incremental"])
+def test_gmres_of_singular_systems_that_have_a_solution(method: str) -> None:
+    with_zeros, twice = GENERAL.copy(), GENERAL.copy()
+    with_zeros[:, 0], twice[-1] = 0, twice[0]
+    for a in (with_zeros, twice, TURNED * (np.arange(N) != 2)):
+        b = a @ B
+        x, info = gmres(a, b, tol=1e-9, restart=N, solve_method=method)
+        assert info == 0
+        np.testing.assert_allclose(a @ x, b, 1e-6, 1e-8)
+    # Each vector of the space but the last one leaves the residual as large as it was.
+    turned = np.roll(np.eye(N), 1, axis=0)
+    x, info = gmres(turned, B, tol=1e-12, restart=N, solve_method=method)
+    assert info == 0
+    np.testing.assert_allclose(x, np.roll(B, -1), 1e-9, 1e-9)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_derivatives_of_solutions(solver: Callable[..., Any]) -> None:
     def run(a: Any, b: Any, scale: Any) -> Any:
@@ -130,6 +146,10 @@ def test_systems_without_solution(solver: Callable[..., Any]) -> None:
     assert np.isnan(x).all()
     assert info == -1
     assert solver(np.zeros((N, N)), B)[1] != 0
+    for options in ({"maxiter": 0}, {"tol": np.nan}):
+        x, info = solver(a, B, x0=np.ones(N), **options)
+        assert (x == 1).all()
+        assert info == -1
     # No residual is larger than an infinite tolerance.
     x, info = solver(a, np.where(np.arange(N) == 1, np.inf, B))
     assert np.isnan(x).all()

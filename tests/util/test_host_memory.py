@@ -392,3 +392,12 @@ def test_what_numpy_makes_in_a_pooled_function_is_ours() -> None:
     assert results[0].tolist() == (np.arange(40_000.0) * 2).tolist()
     with pytest.raises(TypeError):
         host_memory.pooled(lambda: None)(1)
+
+
+def test_arrays_in_order() -> None:
+    x = np.arange(240.0).reshape(2, 3, 40)
+    assert host_memory.in_order(x) is x
+    for view in (x.T, x.transpose(1, 0, 2), x[:, ::2, ::-1], np.broadcast_to(x, (2, *x.shape)).T):
+        found = host_memory.in_order(view)
+        assert found.flags.c_contiguous
+        np.testing.assert_array_equal(found, view)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from abc import get_cache_token
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
@@ -62,6 +63,14 @@ class _Entry(NamedTuple):
 
 
 _programs: BoundedTable[_Entry] = BoundedTable(_MAX_PROGRAMS, _MAX_BYTES)
+
+
+def may_be_rebuilt(fun: object) -> bool:
+    """Whether programs may meet the function again as another object.
+
+    One that is defined in a module keeps its programs by itself.
+    """
+    return type(fun) is not FunctionType or "<" in fun.__qualname__
 
 
 @final

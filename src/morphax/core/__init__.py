@@ -82,6 +82,7 @@ from .sources import (
     attributed_to_running_line,
     attributed_to_transpose,
     equation_source,
+    memoize_fragment,
     without_source,
 )
 from .staging import (
@@ -279,6 +280,7 @@ __all__ = [
     "like",
     "literalable_types",
     "max_dim",
+    "memoize_fragment",
     "min_dim",
     "moved_effects",
     "new_trace",

@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..util.memo import memoize
 from .abstract_value import AbstractValue, Operand
 from .atoms import Literal
 from .debug_info import DebugInfo, unknown_function
 from .jaxpr import Jaxpr
 from .ref_effects import AccumEffect, WriteEffect, concerns_references
 from .references import AbstractRef, Cell
-from .sources import attributed_to, without_source
+from .sources import attributed_to, memoize_fragment
 from .staging import stage_closed, stage_with_operands
 from .trace import Trace, current_trace
 
@@ -37,8 +36,7 @@ class Discharged(NamedTuple):
     changed: tuple[int, ...]
 
 
-@memoize
-@without_source
+@memoize_fragment
 def discharge(jaxpr: Jaxpr) -> Discharged:
     """The program that computes with values what `jaxpr` does to references."""
     changed = tuple(

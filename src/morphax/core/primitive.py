@@ -161,8 +161,6 @@ class Primitive:
     complex_in_loops: ClassVar[bool | None] = None
     # Whether it may run the programs in its parameters again and again.
     repeats_programs: ClassVar[bool] = False
-    # Whether roundings decide what comes out, so that it is left to XLA, whose are JAX's.
-    decides_by_roundings: ClassVar[bool] = False
     # Sets of operands in which it is linear, those of a set together, if not in all or none.
     linear_sets: ClassVar[Groups | None] = None
 
@@ -224,6 +222,10 @@ class Primitive:
         """What decides whether loops are fast: the elements of the first operand."""
         size: int = avals[0].size
         return size
+
+    def decides_by_roundings(self, *avals: Any, **params: Param) -> bool:
+        """Whether roundings decide what comes out, so that it is left to XLA, whose are JAX's."""
+        return False
 
     def is_much_for_loops(self, *avals: Any, **params: Param) -> bool:
         """Whether it is so much that XLA is faster, whatever else a program does.

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from ..util.contexts import replaced_attribute
 from ..util.frames import NOWHERE, UserFrame, user_frame
+from ..util.memo import memoize
 from .trace import _current
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,3 +58,12 @@ def without_source(function: F) -> F:
             return function(*args, **kwargs)
 
     return stage_fragment  # type: ignore[return-value]
+
+
+def memoize_fragment(function: F) -> F:
+    """`memoize` of what is `without_source`, as one frame: fragments hold fragments."""
+    return memoize(function, within=_nowhere)
+
+
+def _nowhere() -> replaced_attribute[UserFrame | None]:
+    return attributed_to(NOWHERE)

@@ -9,6 +9,7 @@ that reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -362,10 +363,13 @@ def stage_with_operands(
     Other constants become part of the jaxpr.  This is what operations with a body (``jit``,
     ``scan``, …) need: the body itself must not refer to tracers of outer traces.
     """
-    # As `stage` does, whose frame would be one more where functions are nested.
+    # As `stage` does, whose frame would be one more where functions are nested.  So would be the
+    # step from an object to its method, if that is written in Python.
+    method: Any = type(function).__call__
+    call = method.__get__(function) if type(method) is FunctionType else function
     trace = StagingTrace(debug_info)
     with new_trace(trace):
-        outs = function(*[trace.new_argument(aval) for aval in avals])
+        outs = call(*[trace.new_argument(aval) for aval in avals])
         jaxpr, consts = trace.finish(outs)
     consts = [_owned(c) if type(c) is np.ndarray else c for c in consts]
     return captures_as_operands(close_open(jaxpr, consts))

@@ -44,8 +44,6 @@ from .complex_numbers import imag as imag
 from .complex_numbers import iscomplex as iscomplex
 from .complex_numbers import isreal as isreal
 from .complex_numbers import real as real
-from .convolution import convolve as convolve
-from .convolution import correlate as correlate
 from .creation import array as array
 from .creation import asarray as asarray
 from .creation import copy as copy
@@ -194,6 +192,8 @@ if _TYPE_CHECKING:
     from ..numpy.bit_packing import packbits as packbits
     from ..numpy.bit_packing import unpackbits as unpackbits
     from ..numpy.blocks import block as block
+    from ..numpy.convolution import convolve as convolve
+    from ..numpy.convolution import correlate as correlate
     from ..numpy.divisors import gcd as gcd
     from ..numpy.divisors import lcm as lcm
     from ..numpy.files import from_dlpack as from_dlpack
@@ -440,6 +440,7 @@ __getattr__, __dir__ = _on_demand(
         "..numpy.bessel": ("i0",),
         "..numpy.bit_packing": ("packbits", "unpackbits"),
         "..numpy.blocks": ("block",),
+        "..numpy.convolution": ("convolve", "correlate"),
         "..numpy.differences": ("diff", "ediff1d", "gradient", "unwrap"),
         "..numpy.divisors": ("gcd", "lcm"),
         "..numpy.exponential": ("exp", "exp2", "expm1", "log", "log10", "log1p", "log2"),

@@ -21,7 +21,7 @@ from .creation import placed
 from .of_numpy import diag_of_numpy, tril_of_numpy, triu_of_numpy
 from .operands import as_array, settled
 from .selection import diagonal, where
-from .shaping import ravel
+from .shaping import broadcast_to, ravel
 
 
 def diagonal_within(k: int, rows: int, columns: int) -> int:
@@ -261,8 +261,17 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
         )
     count = x.aval.size if N is None else integer("jnp.vander, argument N", N)
     powers = lax.iota(np.int32, count)
-    result = power(lax.expand_dims(x, (1,)), powers if increasing else lax.rev(powers, (0,)))
-    return result if x.aval.dtype == np.bool_ else convert(result, x.aval.dtype)
+    powers = powers if increasing else lax.rev(powers, (0,))
+    column = lax.expand_dims(x, (1,))
+    if x.aval.dtype == np.bool_:
+        return power(column, powers)
+    if count > 3:
+        return convert(power(column, powers), x.aval.dtype)
+    # These are exact, and take no power of each number.
+    base = broadcast_to(column, (x.aval.size, count))
+    exponent = broadcast_to(powers, base.aval.shape)
+    high = where(lax.eq(exponent, 2), lax.mul(base, base), base)
+    return where(lax.eq(exponent, 0), lax.full_like(base, 1), high)
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..array import Array
+from ..array.placement import at_default_place
 from ..errors import ShapeError
 from ..lax.ground.axes import check_callable, counted, integer
 from ..util.messages import message
@@ -55,7 +56,8 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 def _static_indices(mask: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     dtype = dtypes.python_scalar_dtype(int)
-    return tuple([Array.from_host(i.astype(dtype)) for i in np.nonzero(mask)])
+    found = [Array.from_host(i.astype(dtype)) for i in np.nonzero(mask)]
+    return tuple(map(at_default_place, found))
 
 
 def _lower(name: str, n: int, m: int | None, k: int, offset: int = 0) -> np.ndarray[Any, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import dtypes, errors
 from ..array import Array
+from ..array.placement import at_default_place
 from ..config import current as current_config
 from ..core import Tracer, aval_of, carriers, carries_aval, is_value
 from ..core.values import computed, python_scalar_types
@@ -269,7 +270,7 @@ def as_array(name: str, x: Any) -> Any:
     value = _operand(name, x)
     if type(value) in computed:
         return computed[type(value)](value)
-    return value if carries_aval(value) else Array.from_host(value)
+    return value if carries_aval(value) else at_default_place(Array.from_host(value))
 
 
 def constant(x: Any, value: float) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..array import Array
+from ..array.placement import at_default_place
 from ..core import aval_of, carries_aval
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
@@ -198,7 +199,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """
     a1, a2 = asarray(a1), asarray(a2)
     if a1.aval.shape != a2.aval.shape:
-        return Array.from_host(np.bool_(False))
+        return at_default_place(Array.from_host(np.bool_(False)))
     a1, a2 = promoted("array_equal", a1, a2)
     same = lax.eq(a1, a2)
     if equal_nan:
@@ -212,7 +213,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     try:
         lax.broadcast_shapes(a1.aval.shape, a2.aval.shape)
     except (TypeError, ValueError):
-        return Array.from_host(np.bool_(False))
+        return at_default_place(Array.from_host(np.bool_(False)))
     return _all(lax.eq(*promoted("array_equiv", a1, a2)))
 
 

@@ -121,9 +121,7 @@ def _combined_in(x: Any, values: Any) -> Any:
     is_plain = isinstance(dtype, dtypes.ExtendedDType) or type(values) in (list, tuple)
     if is_plain or dtype.kind in _HOLDS.get(type(values), ""):
         return dtype
-    common = dtypes.result_type(x, values)
-    # Complex values are refused where they are to be converted.
-    return dtype if np.dtype(common).kind == "c" else common
+    return dtypes.result_type(x, values)
 
 
 def _combined_wide(
@@ -169,15 +167,6 @@ def _as_update(name: str, x: Any, values: Any) -> Any:
     aval, target = aval_of(values), x.aval
     if isinstance(target.dtype, dtypes.ExtendedDType):
         return values
-    if dtypes.issubdtype(aval.dtype, np.complexfloating) and target.dtype.kind != "c":
-        raise TypeError(
-            message(
-                f"x.at[...].{name}, argument values",
-                given=f"{aval} for an array {target}",
-                expected="values that the array's dtype can hold",
-                fix="Convert the array to a complex dtype first.",
-            )
-        )
     if aval.dtype != target.dtype or current_config().numpy_dtype_promotion == "strict":
         pair = (target.dtype, target.weak_type), (aval.dtype, aval.weak_type)
         if dtypes.promote(pair)[0] != target.dtype:

@@ -248,6 +248,7 @@ class RandomPoisson(CountDraw):
 
     name = "random_poisson"
     native_name = "draw_poisson"
+    native_dtypes = (np.float32,)
 
     def numbers(self, key: Any, *parameters: Any) -> Any:
         return poisson_numbers(key, *parameters)

@@ -1,9 +1,9 @@
 """Operations that draw numbers by programs with loops.
 
 How many steps a sampler by rejection takes the numbers decide.  The program says what the numbers
-are, and is what such an operation becomes.  The common ones, of float32 from keys of threefry, are
-drawn in `native/`, eagerly and by compiled programs, for to compile the program takes half a
-second; of others eager mode compiles the program.  The order of streams
+are, and is what such an operation becomes.  The common ones, of float32 and mostly float64 too from
+keys of threefry, are drawn in `native/`, eagerly and by compiled programs, for to compile the
+program takes half a second; of others eager mode compiles the program.  The order of streams
 (``jax_threefry_partitionable``) is a parameter of the operation, for its program may be written
 when the configuration is another.
 """
@@ -37,6 +37,9 @@ from ..util.messages import message
 native = part("random")
 """The functions that draw in place; where it is None, the program does."""
 
+# Of more numbers XLA gives parts to its threads, if it calls native code.
+_MOST_OF_ONE_THREAD = 1 << 12
+
 _THREEFRY_KEY = threefry_prng_impl.key_dtype
 
 
@@ -65,12 +68,13 @@ class LoopDraw(Primitive):
 
     lowers_key_data = True
     key_use = "draws"
-    # Candidates are accepted or refused.
-    decides_by_roundings = True
     transpose = not_linear()
 
     native_name: ClassVar[str]
     """Of the function that draws in place."""
+
+    native_dtypes: ClassVar[tuple[type[np.floating[Any]], ...]] = (np.float32, np.float64)
+    """Those that it draws."""
 
     def method(self, **params: Any) -> str:
         """Which numbers native code is to draw; see `engines/xla/draw_calls.py`."""
@@ -103,12 +107,19 @@ class LoopDraw(Primitive):
             )
         return like(avals[0])
 
+    def decides_by_roundings(self, *avals: Any, **params: Any) -> bool:
+        # Candidates are accepted or refused; native code does so with XLA's roundings.
+        return not self._is_drawn_in_place(*avals, **params)
+
+    def is_much_for_loops(self, *avals: Any, **params: Any) -> bool:
+        return bool(avals[1].size > _MOST_OF_ONE_THREAD)
+
     def axis_flow(self, keys: Any, *avals: Any, **params: Any) -> AxisFlow:
         axes = tuple(range(avals[0].ndim))
         return AxisFlow((axes[: keys.ndim], *[axes for _ in avals]), (axes,))
 
     def kernel(self, keys: Any, *avals: Any, **params: Any) -> Callable[..., Any]:
-        if native is not None and _is_common(keys, *avals, **params):
+        if self._is_drawn_in_place(keys, *avals, **params):
             return partial(
                 _drawn_in_place, getattr(native, self.native_name), tuple(params.values())
             )
@@ -125,7 +136,7 @@ class LoopDraw(Primitive):
 
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
         avals = [v.aval for v in operands]
-        if may_call_draws(b, out) and native is not None and _is_common(*avals, **params):
+        if may_call_draws(b, out) and self._is_drawn_in_place(*avals, **params):
             return call_draws(b, self.method(**params), out, *operands)
         (drawn,) = b.inline(self._program(avals, params), *operands)
         return drawn
@@ -133,6 +144,9 @@ class LoopDraw(Primitive):
     def to_loops(
         self, b: loops.Builder, out: Any, *operands: loops.Value, **params: Any
     ) -> loops.Value:
+        if b.is_for_this_process and self._is_drawn_in_place(*b.operand_avals, **params):
+            if out.is_static and out.size:
+                return loops.draws.drawn(b, self.method(**params), out, *operands)
         keys, *parameters = operands
         avals = [like(shape=x.shape, dtype=x.dtype) for x in parameters]
         program = self._program([like(shape=keys.shape, dtype=_THREEFRY_KEY), *avals], params)
@@ -148,17 +162,20 @@ class LoopDraw(Primitive):
         ]
         return self.bind(*moved, **params), 0
 
+    def _is_drawn_in_place(
+        self, keys: Any, *avals: Any, partitionable: bool = True, **params: Any
+    ) -> bool:
+        """Whether there is native code for numbers of these types."""
+        if native is None or keys.dtype is not _THREEFRY_KEY or not partitionable:
+            return False
+        dtypes = {aval.dtype for aval in avals}
+        return len(dtypes) == 1 and dtypes.pop() in self.native_dtypes
+
     def _program(self, avals: Sequence[Any], params: dict[str, Any]) -> Jaxpr:
         def program(*operands: Any) -> list[Any]:
             return [_in_order(self, operands, **params)]
 
         return stage_closed(program, avals)
-
-
-def _is_common(keys: Any, *avals: Any, partitionable: bool = True, **params: Any) -> bool:
-    """Whether there is native code for numbers of these types."""
-    is_single = all([aval.dtype == np.float32 for aval in avals])
-    return keys.dtype is _THREEFRY_KEY and is_single and partitionable
 
 
 @partial(jit, static_argnums=(0, 1))
@@ -174,7 +191,7 @@ def _in_order(
 
 
 def _drawn_in_place(function: Any, flags: tuple[Any, ...], keys: Any, *parameters: Any) -> Any:
-    out = np.empty(parameters[0].shape, np.float32)
+    out = np.empty(parameters[0].shape, parameters[0].dtype)
     rows = max(keys.size, 1), -1 if out.size else 0
     function(keys.reshape(-1), *[x.reshape(rows) for x in parameters], out.reshape(rows), *flags)
     return out

@@ -30,6 +30,7 @@ from ..util.messages import message
 from .client import device_list, exports_versioned_dlpack, extension, on_forget_clients
 from .dealing import dealt, indices_here
 from .failures import raise_failure, reported_by_xla
+from .interruptible import awaited
 from .layouts import layout_of
 from .membership import is_readable, membership, own_devices
 from .opaque import is_opaque, opaque_of, words_of
@@ -210,7 +211,9 @@ def _contents_of(buffer: Any) -> np.ndarray[Any, Any]:
     """What a buffer on one device holds, shared where it is in the memory of the host."""
     _refuse_jax()
     try:
-        contents: np.ndarray[Any, Any] = buffer._single_device_array_to_np_array_did_copy()[0]
+        contents: np.ndarray[Any, Any] = awaited(buffer._single_device_array_to_np_array_did_copy)[
+            0
+        ]
         return contents
     finally:
         _asking.now = False
@@ -316,7 +319,7 @@ def wait(buffers: Sequence[Any], spread: Sequence[Any] = ()) -> None:
     """
     try:
         wait_for(buffers, spread)
-        extension().batched_block_until_ready([*buffers, *spread])
+        awaited(extension().batched_block_until_ready, [*buffers, *spread])
     except reported_by_xla() as error:
         raise_failure(error, "waiting for an array that a program computes")
 

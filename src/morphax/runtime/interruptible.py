@@ -12,7 +12,8 @@ of Python's waits for Ctrl-C.
 
 A thread that comes back from jaxlib while the interpreter ends is ended by Python, which jaxlib
 takes for a failure that ends the process with an abort.  So the interpreter waits a little at its
-end for calls that were given up; those that take longer never come back.
+end for calls that were given up, and for those of the user's own threads, which begin no others
+then (`native/process_end.h`); those that take longer never come back.
 
 While jaxlib is imported, its C++ code runs Python code that must not raise: an exception of a
 signal's handler there ends the process.  So handlers wait until that is done.
@@ -32,7 +33,11 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar, final
 
+from ..util.compiled import part, twin_in
+
 T = TypeVar("T")
+
+_process_end = part("process_end")
 
 # A thread more that is to be woken costs 20 to 50 µs.
 _EAGER_SECONDS = 1e-4
@@ -163,13 +168,26 @@ def _helper() -> _Helper | None:
 # The thread of a helper is not in a forked child.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)
+    if _process_end is not None:
+        os.register_at_fork(after_in_child=_process_end.forget_threads)
 
 
 @atexit.register
-def _await_what_was_given_up() -> None:
+def _await_other_threads() -> None:
     deadline = time.monotonic() + _PATIENCE_SECONDS
     for helper in tuple(_busy):
         helper.finished.acquire(timeout=max(0.0, deadline - time.monotonic()))
+    if _process_end is not None:
+        _process_end.begin(max(0.0, deadline - time.monotonic()))
+
+
+@twin_in(_process_end)
+def awaited(function: Callable[..., T], *args: Any) -> T:
+    """The result of a call of jaxlib that the interpreter waits for at its end, as long as it may.
+
+    A thread that comes for it later waits for the end of the process.
+    """
+    return function(*args)
 
 
 def uninterrupted(function: Callable[[], T]) -> T:

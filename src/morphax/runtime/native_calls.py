@@ -28,6 +28,9 @@ TARGETS: Final = {
 }
 """The names in programs, and the parts of the compiled module that have the code."""
 
+DRAW_METHODS: Final = ("gamma", "loggamma", "poisson", "binomial")
+"""What is drawn by rejection, in the order of its numbers in native code."""
+
 
 def handlers() -> Iterator[tuple[str, Any]]:
     """The names, each with XLA's way to the code, as far as it is there."""

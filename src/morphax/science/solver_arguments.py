@@ -150,6 +150,20 @@ def check_known(condition: Any, where: str, *, given: str, expected: str, fix: s
         raise ValueError(message(where, given=given, expected=expected, fix=fix))
 
 
+def check_tolerances(where: str, least: float = -np.inf, **tolerances: Any) -> None:
+    """Refuse tolerances that are known to be NaN, which nothing is within, or less than `least`."""
+    for name, x in tolerances.items():
+        if is_known(x) and not np.all(np.asarray(x) >= least):
+            raise ValueError(
+                message(
+                    f"{where}, argument {name}",
+                    given=f"{x}",
+                    expected="a number" if least < 0 else f"a number ≥ {least:g}",
+                    fix="Leave it out for the default.",
+                )
+            )
+
+
 def result_like(where: str, result: Any, expected: Any) -> Any:
     """What a user's function returned, in the dtype and of the shape that is asked for."""
     value = jnp.asarray(result)

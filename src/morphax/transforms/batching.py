@@ -23,21 +23,20 @@ from ..core import (
     Param,
     Primitive,
     ShapedArray,
+    StagingTrace,
     Tracer,
     aval_of,
     axis_env,
     check_closed,
     close_open,
-    current_trace,
-    stage,
+    memoize_fragment,
+    new_trace,
     without_references,
-    without_source,
 )
 from ..core.axes import AxisEnv
 from ..core.debug_info import unknown_function
 from ..core.trace import Trace
 from ..lax.ground.linear_structure import batched_first, moved_axis
-from ..util.memo import memoize
 
 if TYPE_CHECKING:
     from ..core.call_with_rules import CallWithRules
@@ -231,8 +230,7 @@ class BatchTrace(Trace):
         return tracer.value.dependence() if isinstance(tracer.value, Tracer) else ""
 
 
-@memoize
-@without_source
+@memoize_fragment
 def batch_fragment(
     primitive: Primitive,
     params: tuple[tuple[str, Any], ...],
@@ -252,16 +250,14 @@ def batch_fragment(
         scope: the axes in force, if the operation communicates over the mapped one; it may
             communicate over others too.
     """
-    named = dict(params)
-    out_dims: list[int | None] = []
-
-    def function(*operands: Operand) -> list[Any]:
-        rule = primitive.batch if scope is None else primitive.collect
-        outs, where = rule(axes, operands, dims, **named)
-        out_dims.extend(where if primitive.multiple_results else [where])
-        return list(outs) if primitive.multiple_results else [outs]
-
-    jaxpr, consts = stage(function, avals)
+    rule = primitive.batch if scope is None else primitive.collect
+    # As `stage` does, whose frame would be one more where programs are nested.
+    trace = StagingTrace()
+    with new_trace(trace):
+        operands = [trace.new_argument(aval) for aval in avals]
+        outs, where = rule(axes, operands, dims, **dict(params))
+        jaxpr, consts = trace.finish(list(outs) if primitive.multiple_results else [outs])
+    out_dims = list(where) if primitive.multiple_results else [where]
     return BatchFragment.of(close_open(jaxpr, consts), out_dims)
 
 
@@ -277,8 +273,7 @@ def batch_jaxpr(
     return fragment
 
 
-@memoize
-@without_source
+@memoize_fragment
 def open_batch(
     jaxpr: Jaxpr,
     dims: tuple[int | None, ...],
@@ -297,10 +292,15 @@ def open_batch(
     Returns:
         The program, which is open if a rule of the user closes over a tracer.
     """
-    out_dims: list[int | None] = []
-
-    def function(*operands: Operand) -> list[Any]:
-        trace = BatchTrace(current_trace(), axes)
+    in_avals = [
+        v.aval if d is None else batched_aval(v.aval, d, axes)
+        for v, d in zip(jaxpr.invars, dims, strict=True)
+    ]
+    # As `stage` does, whose frame would be one more where programs are nested.
+    staging = StagingTrace(jaxpr.debug_info)
+    with new_trace(staging):
+        operands = [staging.new_argument(aval) for aval in in_avals]
+        trace = BatchTrace(staging, axes)
         inputs = [trace.wrap(x, d) for x, d in zip(operands, dims, strict=True)]
         results = trace.splice(without_references(jaxpr), inputs)
         outs = [(trace.split(x)[0], trace.out_dim(x)) for x in results]
@@ -309,15 +309,8 @@ def open_batch(
                 (batched_first(axes, x, d), 0) if must else (x, d)
                 for (x, d), must in zip(outs, out_batched, strict=True)
             ]
-        out_dims.extend([d for _, d in outs])
-        return [x for x, _ in outs]
-
-    in_avals = [
-        v.aval if d is None else batched_aval(v.aval, d, axes)
-        for v, d in zip(jaxpr.invars, dims, strict=True)
-    ]
-    batched, consts = stage(function, in_avals, jaxpr.debug_info)
-    return BatchFragment.of(close_open(batched, consts), out_dims)
+        batched, consts = staging.finish([x for x, _ in outs])
+    return BatchFragment.of(close_open(batched, consts), [d for _, d in outs])
 
 
 def batched_aval(aval: Any, dim: int, axes: BatchAxes) -> Any:

@@ -23,17 +23,16 @@ from ..core import (
     check_closed,
     current_trace,
     is_zero,
+    memoize_fragment,
     note_concretised,
     stage_open,
     unknown_function,
     without_references,
-    without_source,
 )
 from ..core.dce import eliminate_dead_code, holds_only_transposed
 from ..core.trace import Trace
 from ..lax.ground.linear_structure import instantiate
 from ..lax.shape.resharding import tied
-from ..util.memo import memoize
 
 if TYPE_CHECKING:
     from ..core.call_with_rules import CallWithRules
@@ -170,8 +169,7 @@ def _tangent_of(out: Operand, tangent: Operand) -> Any:
     return Zero(aval) if aval.dtype == dtypes.float0 else tied(tangent, aval_of(out))
 
 
-@memoize
-@without_source
+@memoize_fragment
 def jvp_fragment(
     primitive: Primitive,
     params: tuple[tuple[str, Any], ...],
@@ -195,8 +193,7 @@ def jvp_jaxpr(
     return fragment
 
 
-@memoize
-@without_source
+@memoize_fragment
 def open_jvp(
     jaxpr: Jaxpr, active: tuple[bool, ...], forced: tuple[bool, ...] | None = None
 ) -> JVPFragment:

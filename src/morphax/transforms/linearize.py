@@ -26,20 +26,20 @@ from ..core import (
     Zero,
     attributed_to_running_line,
     aval_of,
+    call_program,
     close_open,
     constants_as_arguments,
     current_trace,
     equation_source,
     is_zero,
+    memoize_fragment,
     new_trace,
-    without_source,
 )
 from ..core.trace import Trace
-from ..util.memo import memoize
 from .jvp import PrimalTracer, apply_rule
 from .known_parts import known_equation
 from .tape import Tape
-from .transposition import TransposeFragment, open_transpose
+from .transposition import TransposeFragment, open_transpose, transpose_fragment
 
 if TYPE_CHECKING:
     from ..core.call_with_rules import CallWithRules
@@ -207,8 +207,7 @@ def split_linear(
     return outs, out_active, constants_as_arguments(linear), residuals
 
 
-@memoize
-@without_source
+@memoize_fragment
 def linearization(
     primitive: Primitive,
     params: tuple[tuple[str, Any], ...],
@@ -219,6 +218,10 @@ def linearization(
     named = dict(params)
     if primitive.linearize is not None:
         return primitive.linearize(avals, active, named)
+    if primitive.linear and len(avals) == 1:
+        own = _of_linear(primitive, named, avals)
+        if own is not None:
+            return own
     trace = StagingTrace()
     with new_trace(trace):
         primals = [trace.new_argument(aval) for aval in avals]
@@ -233,6 +236,26 @@ def linearization(
         )
         forward, consts = trace.finish([*outs, *residuals])
     return Linearization(close_open(forward, consts), linear, out_active, len(residuals))
+
+
+def _of_linear(
+    primitive: Primitive, params: dict[str, Param], avals: tuple[Any, ...]
+) -> Linearization | None:
+    """That of an operation linear in its one operand, which is its own derivative.
+
+    What staging it would give, without staging; `None` where tangents are of other types.
+    """
+    program = call_program(primitive, avals, params)
+    types = (*avals, *program.out_avals)
+    if program.effects or any([aval.to_tangent_aval() != aval for aval in types]):
+        return None
+
+    def transpose(ct_active: tuple[bool, ...]) -> TransposeFragment:
+        given = tuple(params.items())
+        return transpose_fragment(primitive, given, avals, (True,), program.out_avals, ct_active)
+
+    out_active = (True,) * len(program.out_avals)
+    return Linearization(program, program, out_active, 0, transpose=transpose)
 
 
 @final

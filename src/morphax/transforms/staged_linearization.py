@@ -31,6 +31,7 @@ from ..core import (
     close_open,
     infer,
     is_captured,
+    memoize_fragment,
     new_trace,
     no_effects,
     without_references,
@@ -38,7 +39,6 @@ from ..core import (
 )
 from ..lax.ground.linear_structure import add_any_p, zeros
 from ..util.frames import UserFrame
-from ..util.memo import memoize
 from ..util.records import dataclass
 from .derived_residuals import divided, without_unused
 from .linearize import Linearization, LinearizeTrace, LinearizeTracer, linearization
@@ -46,8 +46,7 @@ from .tape import Tape, TapeEntry
 from .transposition import TransposeFragment
 
 
-@memoize
-@without_source
+@memoize_fragment
 def linearize_jaxpr(
     jaxpr: Jaxpr,
     active: tuple[bool, ...],
@@ -67,6 +66,7 @@ def linearize_jaxpr(
         derives: whether residuals that quickly follow from others are computed again.
     """
     writer = _ForwardWriter(without_references(jaxpr), active)
+    writer.write()
     tape = writer.tape(forced or (False,) * len(jaxpr.outvars), derives)
     forward, consts = writer.finish(tape.residuals, tape.again)
     return Linearization(
@@ -98,8 +98,11 @@ class _ForwardWriter:
             v: self.trace.tape.new_slot() for v, on in zip(jaxpr.invars, active, strict=True) if on
         }
         self.inputs = {slot: v.aval.to_tangent_aval() for v, slot in self.slots.items()}
-        with new_trace(staging):
-            for eqn in jaxpr.eqns:
+
+    def write(self) -> None:
+        """Write all of it; what `tape` and `finish` give is known then."""
+        with new_trace(self.staging):
+            for eqn in self.jaxpr.eqns:
                 self._write(eqn)
 
     def _write(self, eqn: Equation) -> None:

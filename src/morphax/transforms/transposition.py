@@ -17,23 +17,24 @@ from ..core import (
     Literal,
     Operand,
     Primitive,
+    StagingTrace,
     UndefinedPrimal,
     UndefinedValueError,
     Zero,
     attributed_to_transpose,
     check_closed,
+    close_open,
     current_trace,
     is_undefined_primal,
     is_zero,
+    memoize_fragment,
+    new_trace,
     presented,
-    stage_open,
     without_references,
-    without_source,
 )
 from ..core.partition import partition
 from ..lax.ground.linear_structure import add_tangents, instantiate
 from ..lax.shape.resharding import tied
-from ..util.memo import memoize
 from ..util.messages import message
 from .known_parts import dependence
 
@@ -134,8 +135,7 @@ def _transpose_equation(
         _accumulate(totals, var, ct)
 
 
-@memoize
-@without_source
+@memoize_fragment
 def transpose_fragment(
     primitive: Primitive,
     params: tuple[tuple[str, Any], ...],
@@ -145,40 +145,54 @@ def transpose_fragment(
     ct_active: tuple[bool, ...],
 ) -> TransposeFragment:
     """The transpose of one primitive for one signature."""
-    active: list[bool] = []
-
-    def function(*values: Operand) -> list[Any]:
-        given = iter(presented(values))
-        operands = [
-            UndefinedPrimal(aval) if lin else next(given)
-            for aval, lin in zip(avals, linear, strict=True)
-        ]
-        cts = [
-            next(given) if is_active else Zero(aval.to_ct_aval())
-            for aval, is_active in zip(out_avals, ct_active, strict=True)
-        ]
-        ct = cts if primitive.multiple_results else cts[0]
-        results = primitive.transpose(ct, *operands, **dict(params))
-        active.extend(
-            [
-                lin and r is not None and not is_zero(r)
-                for r, lin in zip(results, linear, strict=True)
-            ]
-        )
-        return [
-            tied(r, aval.to_ct_aval())
-            for r, aval, is_active in zip(results, avals, active, strict=True)
-            if is_active
-        ]
-
-    known_avals = [a for a, lin in zip(avals, linear, strict=True) if not lin]
-    ct_avals = [a.to_ct_aval() for a, on in zip(out_avals, ct_active, strict=True) if on]
+    # As `stage` does, whose frame would be one more where programs are nested.
+    trace = StagingTrace()
     try:
-        jaxpr = stage_open(function, [*known_avals, *ct_avals])
+        with new_trace(trace):
+            operands, cts = _operands_of_rule(trace, avals, linear, out_avals, ct_active)
+            ct = cts if primitive.multiple_results else cts[0]
+            results = primitive.transpose(ct, *operands, **dict(params))
+            active = tuple(
+                [
+                    lin and r is not None and not is_zero(r)
+                    for r, lin in zip(results, linear, strict=True)
+                ]
+            )
+            outs = [
+                tied(r, aval.to_ct_aval())
+                for r, aval, is_active in zip(results, avals, active, strict=True)
+                if is_active
+            ]
+            staged, consts = trace.finish(outs)
+        jaxpr = close_open(staged, consts)
         _check_defined(jaxpr)
     except UndefinedValueError:
         raise TypeError(_not_linear(primitive, avals, linear)) from None
-    return TransposeFragment(jaxpr, tuple(active))
+    return TransposeFragment(jaxpr, active)
+
+
+def _operands_of_rule(
+    trace: StagingTrace,
+    avals: Sequence[Any],
+    linear: Sequence[bool],
+    out_avals: Sequence[Any],
+    ct_active: Sequence[bool],
+) -> tuple[list[Any], list[Any]]:
+    """Operands and cotangents; known operands and then active cotangents are those of `trace`."""
+    known = [trace.new_argument(a) for a, lin in zip(avals, linear, strict=True) if not lin]
+    known_cts = [
+        trace.new_argument(a.to_ct_aval()) for a, on in zip(out_avals, ct_active, strict=True) if on
+    ]
+    given = iter(presented([*known, *known_cts]))
+    operands = [
+        UndefinedPrimal(aval) if lin else next(given)
+        for aval, lin in zip(avals, linear, strict=True)
+    ]
+    cts = [
+        next(given) if is_active else Zero(aval.to_ct_aval())
+        for aval, is_active in zip(out_avals, ct_active, strict=True)
+    ]
+    return operands, cts
 
 
 def _check_defined(jaxpr: Jaxpr) -> None:
@@ -212,8 +226,7 @@ def transpose_jaxpr(
     return fragment
 
 
-@memoize
-@without_source
+@memoize_fragment
 def open_transpose(
     jaxpr: Jaxpr,
     linear: tuple[bool, ...],
@@ -231,26 +244,21 @@ def open_transpose(
     Returns:
         The program, which is open if a pullback of the user closes over a tracer.
     """
-    active: list[bool] = []
-
-    def function(*values: Operand) -> list[Any]:
-        given = iter(values)
+    trace = StagingTrace(jaxpr.debug_info.of_derived())
+    with new_trace(trace):
         operands = [
-            UndefinedPrimal(v.aval) if lin else next(given)
+            UndefinedPrimal(v.aval) if lin else trace.new_argument(v.aval)
             for v, lin in zip(jaxpr.invars, linear, strict=True)
         ]
         cts = [
-            next(given) if on else Zero(v.aval.to_ct_aval())
+            trace.new_argument(v.aval.to_ct_aval()) if on else Zero(v.aval.to_ct_aval())
             for v, on in zip(jaxpr.outvars, ct_active, strict=True)
         ]
         results = backward_pass(jaxpr, operands, cts)
         if forced:
             results = [instantiate(r) if lin else r for r, lin in zip(results, linear, strict=True)]
-        active.extend([not is_zero(r) for r in results])
+        active = tuple([not is_zero(r) for r in results])
         pairs = zip(results, jaxpr.invars, strict=True)
-        return [tied(r, v.aval.to_ct_aval()) for r, v in pairs if not is_zero(r)]
-
-    known_avals = [v.aval for v, lin in zip(jaxpr.invars, linear, strict=True) if not lin]
-    ct_avals = [v.aval.to_ct_aval() for v, on in zip(jaxpr.outvars, ct_active, strict=True) if on]
-    transposed = stage_open(function, [*known_avals, *ct_avals], jaxpr.debug_info.of_derived())
-    return TransposeFragment(transposed, tuple(active))
+        outs = [tied(r, v.aval.to_ct_aval()) for r, v in pairs if not is_zero(r)]
+        transposed, consts = trace.finish(outs)
+    return TransposeFragment(close_open(transposed, consts), active)

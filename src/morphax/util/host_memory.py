@@ -177,6 +177,14 @@ def transposed(array: NDArray[Any], permutation: Sequence[int]) -> NDArray[Any]:
     return array.transpose(permutation).copy()
 
 
+def in_order(array: NDArray[Any]) -> NDArray[Any]:
+    """The array in C order: itself, or a copy of one whose axes lie in another order."""
+    if array.flags.c_contiguous:
+        return array
+    order = np.argsort(array.strides, kind="stable")[::-1]
+    return transposed(array.transpose(order), tuple(np.argsort(order).tolist()))
+
+
 @twin_in(part("kernels"))
 def reversed_copy(view: NDArray[Any]) -> NDArray[Any]:
     """A copy in C order of a view that may be read backwards along its last axis."""

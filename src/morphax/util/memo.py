@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from threading import RLock
 from typing import Any, Generic, TypeVar, final
@@ -149,12 +150,18 @@ def _make_room(table: MemoTable[Any], weight: int) -> list[Any]:
     return [table._set_aside()] if 2 * len(table) >= table._max_entries else []
 
 
-def memoize(function: F, *, maxsize: int = 8192) -> F:
+def memoize(
+    function: F,
+    *,
+    maxsize: int = 8192,
+    within: Callable[[], AbstractContextManager[Any]] = nullcontext,
+) -> F:
     """Remember the results of `function` by the keys of its arguments.
 
     Args:
         function: its results depend on its arguments alone.
         maxsize: how many results are kept.
+        within: makes the context that the function runs in.
 
     Example:
         >>> from morphax.util.memo import memoize
@@ -174,11 +181,12 @@ def memoize(function: F, *, maxsize: int = 8192) -> F:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         key = key_of((args, tuple(kwargs.items())) if kwargs else args)
-        if key is None:
-            return function(*args, **kwargs)
-        result = table[key]
+        result = missing if key is None else table[key]
         if result is missing:
-            result = table.add(key, function(*args, **kwargs))
+            with within():
+                result = function(*args, **kwargs)
+            if key is not None:
+                result = table.add(key, result)
         return result
 
     return call  # type: ignore[return-value]

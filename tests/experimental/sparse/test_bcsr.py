@@ -12,6 +12,7 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax.experimental import sparse
 from morphax.experimental.sparse import BCOO, BCSR
+from morphax.experimental.sparse.bcsr.rows import coordinates
 
 from .stored import Layout, layouts, numbers
 
@@ -68,6 +69,14 @@ def test_products(layout: Layout) -> None:
     if layout.n_batch:
         members = jax.vmap(lambda m: m.todense())(mat)
         np.testing.assert_allclose(members, dense)
+
+
+@pytest.mark.parametrize("ends", [[0, 2, 2, 3], [0, 0, 0, 0], [1, 4, 9, 9], [0, 3, 1, -1]])
+def test_rows_are_those_of_compiled_programs_for_any_pointers(ends: list[int]) -> None:
+    columns, ends = jnp.array([2, 0, 1, 3]), jnp.array(ends)
+    given = coordinates(columns, ends)
+    assert given.dtype == jnp.int32
+    np.testing.assert_array_equal(given, jax.jit(coordinates)(columns, ends))
 
 
 def test_from_scipy() -> None:

@@ -59,23 +59,22 @@ def spread(
     if decided_by is not None and wiring.chooses is not None and any(mask[wiring.chooses]):
         return mask, wiring.result_parts([True] * len(programs[0].outvars), 0)
 
-    def results(operands: Parts) -> Parts:
-        taken = giving.taken(operands)
-        rows = [through(jaxpr, taken) for jaxpr in programs]
-        return wiring.result_parts(any_of(rows) if len(rows) > 1 else rows[0], num_carry)
-
     carried = wiring.carried
-    if carried is None:
-        return mask, results(mask)
-
-    def step(carry: list[bool]) -> Sequence[bool]:
-        operands = mask.replaced(**{carried: carry})
-        if decided_by is not None:
+    # All in this frame, of which loops within loops take one for each level.
+    while True:
+        if decided_by is not None and carried is not None:
             for body in wiring.deciding:
-                if any(decided_by(body.programs(params)[0], body.taken(operands))):
-                    return [True] * len(carry)
-        return results(operands)[carried]
-
-    mask = mask.replaced(**{carried: fixpoint(mask[carried], step)})
-    # What starts with the property has it in the end, for there may be no step.
-    return mask, results(mask).replaced(**{carried: mask[carried]})
+                if any(decided_by(body.programs(params)[0], body.taken(mask))):
+                    mask = mask.replaced(**{carried: [True] * num_carry})
+        taken, rows = giving.taken(mask), []
+        for jaxpr in programs:
+            rows.append(through(jaxpr, taken))  # not in a comprehension, which has a frame
+        outs = wiring.result_parts(any_of(rows) if len(rows) > 1 else rows[0], num_carry)
+        if carried is None:
+            return mask, outs
+        before = list(mask[carried])
+        after = [a or b for a, b in zip(before, outs[carried], strict=True)]
+        if after == before:
+            # What starts with the property has it in the end, for there may be no step.
+            return mask, outs.replaced(**{carried: mask[carried]})
+        mask = mask.replaced(**{carried: after})

@@ -18,7 +18,7 @@ from ...core import (
     Param,
     apply_jaxpr,
     aval_of,
-    without_source,
+    memoize_fragment,
 )
 from ...lax.reference.ref_binding import get_p, swap_p
 from ...lax.reference.ref_primitives import new_ref_p
@@ -65,8 +65,7 @@ def on_arrays(wiring: Wiring, params: tuple[tuple[str, Any], ...], count: int) -
     return OnArrays(changed, final, tuple(wiring.result_avals(named)))
 
 
-@memoize
-@without_source
+@memoize_fragment
 def lowered_onto_cells(jaxpr: Jaxpr) -> Jaxpr:
     """A program on arrays; those of operands that change in place are kept in references."""
     final, avals = final_types(jaxpr), jaxpr.in_avals

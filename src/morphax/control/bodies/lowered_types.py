@@ -26,14 +26,13 @@ from ...core import (
     close,
     high_types,
     infer,
+    memoize_fragment,
     new_trace,
     set_current_trace,
-    without_source,
 )
 from ...core.trace import Trace
 from ...lax.reference.ref_binding import unwrapped
 from ...lax.reference.references import as_references
-from ...util.memo import memoize
 
 
 class Lowered(NamedTuple):
@@ -84,8 +83,7 @@ def stage_lowered(
         return close(*trace.finish(outs))
 
 
-@memoize
-@without_source
+@memoize_fragment
 def lowered(jaxpr: Jaxpr) -> Lowered:
     """The program on the arrays that values of high types are made of."""
     final = final_types(jaxpr)

@@ -108,21 +108,26 @@ def bind_call(
     positional = positional_arguments(where, fun, args, kwargs)
     fixed = {i: positional[i] for i in nondiff if i < len(positional)}
     dynamic = tuple(x for i, x in enumerate(positional) if i not in fixed)
+    function = _with_fixed(fun, len(positional), fixed) if fixed else fun
+    leaves, in_tree = tree.flatten((dynamic, {}))
+    named = f"{where} of {function_name(fun)}"
+    check_values(named, lambda: argument_names(function, in_tree), leaves)
+    return BoundCall(tuple(fixed.values()), leaves, FlatFunction(function, in_tree, where))
+
+
+def _with_fixed(fun: Callable[..., Any], count: int, fixed: dict[int, Any]) -> Callable[..., Any]:
+    """`fun` as a function of its other arguments, of `count` in all."""
     # The equation keeps the function, so that must not hold the operands.
-    count, kept = len(positional), tuple(fixed.items())
+    kept = tuple(fixed.items())
 
     @functools.wraps(fun)
     def of_dynamic(*values: Any) -> Any:
         given, known = iter(values), dict(kept)
         return fun(*[known[i] if i in known else next(given) for i in range(count)])
 
-    if fixed:
-        of_dynamic.__dict__.pop("__wrapped__", None)
-        of_dynamic.__signature__ = _without(fun, fixed)  # type: ignore[attr-defined]
-    leaves, in_tree = tree.flatten((dynamic, {}))
-    named = f"{where} of {function_name(fun)}"
-    check_values(named, lambda: argument_names(of_dynamic, in_tree), leaves)
-    return BoundCall(tuple(fixed.values()), leaves, FlatFunction(of_dynamic, in_tree, where))
+    of_dynamic.__dict__.pop("__wrapped__", None)
+    of_dynamic.__signature__ = _without(fun, fixed)  # type: ignore[attr-defined]
+    return of_dynamic
 
 
 def _without(fun: Callable[..., Any], positions: Collection[int]) -> inspect.Signature:

@@ -10,7 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from types import FunctionType, MethodType
+from types import MethodType
 from typing import Any, Final, final
 
 import numpy as np
@@ -19,7 +19,7 @@ from ... import tree
 from ...array import Array
 from ...config import Config, state
 from ...config import current as current_config
-from ...core import AbstractRef, aval_of, axis_env, hide_frames, stage_with_operands
+from ...core import AbstractRef, Jaxpr, aval_of, axis_env, hide_frames, stage_with_operands
 from ...core.trace import _current as this_thread
 from ...engines.build_events import TRACING, reported
 from ...engines.reference.eager import EvalTrace, as_array
@@ -33,15 +33,15 @@ from ...transforms.flattening import (
     function_label,
     function_name,
 )
-from ...util.messages import described, message
 from ...util.parameter_keys import key_of
 from ..chosen_arguments import Choice, StaticArguments, split_static
-from ..remembered import Recall
+from ..remembered import Recall, may_be_rebuilt
 from .compiled import Compiled
 from .element_orders import element_orders
 from .jit_options import (
     JitOptions,
     check_disjoint,
+    check_function,
     check_hashable,
     donated_leaves,
     resolve,
@@ -51,8 +51,11 @@ from .operands import only_arrays, put
 from .program_cache import cache_of, compiled
 from .recompiles import note_trace
 from .shardings import checked_compiler_options, chosen_places
+from .signature import Signature
 from .spreading import ShardedFunction, spread_of
 from .stages import BoundTraced, Traced
+
+ToAval = Callable[[Any], Any]
 
 _aval = attrgetter("aval")
 _no_kwargs = tree.structure({})
@@ -85,7 +88,9 @@ class PjitFunction:
         try:
             if config.debugs_execution:
                 return self._call_debugged(args, kwargs, config)
-            leaves, traced = self._find(args, kwargs, config, aval_of)
+            # As `_find` does, whose frame would be one more where functions are nested.
+            leaves, signature = self._signature_of(args, kwargs, config, aval_of)
+            traced = self._known(signature) or self._traced(signature)
             return traced.apply(leaves)
         except Exception as error:
             hide_frames(error)
@@ -99,13 +104,15 @@ class PjitFunction:
         return traced.bind(leaves)
 
     def _find(
-        self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        config: Config,
-        to_aval: Callable[[Any], Any],
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Config, to_aval: ToAval
     ) -> tuple[list[Any], Traced]:
         """The leaves of a call and the program for its signature, traced if it is new."""
+        leaves, signature = self._signature_of(args, kwargs, config, to_aval)
+        return leaves, self._known(signature) or self._traced(signature)
+
+    def _signature_of(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Config, to_aval: ToAval
+    ) -> tuple[list[Any], Signature]:
         static: StaticArguments | None = None
         static_key: tuple[Any, ...] | None = ()
         if self._static is not None:
@@ -122,30 +129,33 @@ class PjitFunction:
             avals = tuple(map(_aval, leaves))
         else:
             avals = self._avals_of_others(leaves, (args_tree, kwargs_tree), static, to_aval)
-        scope = key_of((args_tree, kwargs_tree, axis_env()))
-        if scope is None or static_key is None:
-            in_tree = tree.treedef_tuple((args_tree, kwargs_tree))
-            return leaves, self._trace(avals, in_tree, static)
-        key = (avals, scope, static_key, config.trace_key)
+        scope, trace_key = key_of((args_tree, kwargs_tree, axis_env())), config.trace_key
+        is_keyed = scope is not None and static_key is not None
+        key = (avals, scope, static_key, trace_key) if is_keyed else None
+        return leaves, Signature(avals, args_tree, kwargs_tree, static, key, static_key, trace_key)
+
+    def _known(self, signature: Signature) -> Traced | None:
+        """The program for a signature, if it has been traced."""
+        key = signature.key
+        if key is None:
+            return None
         traced = self._programs.get(key) or self._cache.revived(key)
-        if traced is None:
-            in_tree = tree.treedef_tuple((args_tree, kwargs_tree))
-            traced, keep = self._recalled(avals, in_tree, static)
-            if traced is None:
-                traced = self._trace(avals, in_tree, static)
-                keep(traced)
-            if traced.is_reusable:
-                traced = self._cache.add(key, traced)
-        if self._calls is not None and key in self._programs:
-            self._calls.add(avals, args_tree, kwargs_tree, static_key, config.trace_key, traced)
-        return leaves, traced
+        if traced is not None:
+            self._note_for_calls(signature, traced)
+        return traced
+
+    def _note_for_calls(self, signature: Signature, traced: Traced) -> None:
+        """Tell the table of compiled calls, unless the program is not kept."""
+        if self._calls is not None and signature.key in self._programs:
+            avals, args_tree, kwargs_tree, _, _, static_key, trace_key = signature
+            self._calls.add(avals, args_tree, kwargs_tree, static_key, trace_key, traced)
 
     def _avals_of_others(
         self,
         leaves: Sequence[Any],
         trees: tuple[Any, Any],
         static: StaticArguments | None,
-        to_aval: Callable[[Any], Any],
+        to_aval: ToAval,
     ) -> tuple[Any, ...]:
         """Avals of leaves among which are tracers, numbers, or what cannot be an argument."""
         try:
@@ -160,17 +170,15 @@ class PjitFunction:
             )
             raise
 
-    def _recalled(
-        self, avals: tuple[Any, ...], in_tree: tree.PyTreeDef, static: StaticArguments | None
-    ) -> tuple[Traced | None, Callable[[Traced], None]]:
+    def _recalled(self, signature: Signature) -> tuple[Traced | None, Callable[[Traced], None]]:
         """The program for a signature that is new to this object, if not to its function.
 
         And what takes the program that is traced otherwise.
         """
-        if not _may_be_rebuilt(self._fun):
+        if signature.key is None or not may_be_rebuilt(self._fun):
             return None, lambda traced: None
-        given = (in_tree, static, self._options.compiler_options)
-        recall = Recall((self._fun,), ("jit", self._options, avals), given)
+        given = (signature.in_tree, signature.static, self._options.compiler_options)
+        recall = Recall((self._fun,), ("jit", self._options, signature.avals), given)
 
         def keep(traced: Traced) -> None:
             recall.keep(traced.capturing([]), list(traced.captured))
@@ -180,24 +188,46 @@ class PjitFunction:
         traced, captured = recall.found
         return traced.capturing(captured), keep
 
-    def _trace(
-        self, avals: tuple[Any, ...], in_tree: tree.PyTreeDef, static: StaticArguments | None
+    def _traced(self, signature: Signature) -> Traced:
+        """The program for a new signature, which is kept."""
+        traced, keep = self._recalled(signature)
+        if traced is None:
+            fun, options, in_tree, static = (
+                self._fun,
+                self._options,
+                signature.in_tree,
+                signature.static,
+            )
+            note_trace(fun, options, signature.avals, in_tree, static)
+            flat = FlatFunction(fun, in_tree, "jit", complete=static and static.complete)
+            info = debug_info("jit", fun, in_tree, static and static.without_values().complete)
+            where = f"jit of {function_label(fun)}"
+            sharded = options.shardings and ShardedFunction(flat, options.shardings, where)
+            with reported(TRACING, function_name(fun)):
+                jaxpr, captured = stage_with_operands(sharded or flat, signature.avals, info)
+                check_program(jaxpr)
+            traced = self._program(signature, jaxpr, captured, flat.out_tree, sharded)
+            keep(traced)
+        if traced.is_reusable and signature.key is not None:
+            traced = self._cache.add(signature.key, traced)
+        self._note_for_calls(signature, traced)
+        return traced
+
+    def _program(
+        self,
+        signature: Signature,
+        jaxpr: Jaxpr,
+        captured: list[Any],
+        out_tree: tree.PyTreeDef,
+        sharded: ShardedFunction | None,
     ) -> Traced:
-        fun, options = self._fun, self._options
-        note_trace(fun, options, avals, in_tree, static)
-        names_complete = static and static.without_values().complete
-        flat = FlatFunction(fun, in_tree, "jit", complete=static and static.complete)
-        info = debug_info("jit", fun, in_tree, names_complete)
-        where = f"jit of {function_label(fun)}"
-        sharded = options.shardings and ShardedFunction(flat, options.shardings, where)
-        with reported(TRACING, function_name(fun)):
-            jaxpr, captured = stage_with_operands(sharded or flat, avals, info)
-            check_program(jaxpr)
+        """A program that has been traced, with what the stages after it need."""
+        options, avals, in_tree = self._options, signature.avals, signature.in_tree
         # Arrays of ours are aligned, and so go to XLA without a further copy at each call.
         owned = [as_array(c) if isinstance(c, np.ndarray) else c for c in jaxpr.consts]
-        donated = donated_leaves(options.donated, in_tree, static)
+        donated = donated_leaves(options.donated, in_tree, signature.static)
         params = {
-            "name": function_name(fun),
+            "name": function_name(self._fun),
             "donated_invars": (False,) * len(captured)
             + tuple([i in donated for i in range(len(avals))]),
             "keep_unused": options.keep_unused,
@@ -212,10 +242,10 @@ class PjitFunction:
             jaxpr.in_avals[len(captured) :],
             {"jaxpr": jaxpr.replace(consts=tuple(owned)) if owned else jaxpr, **params},
             in_tree,
-            flat.out_tree,
+            out_tree,
             captured,
             device=options.device,
-            spread=spread_of(jaxpr, *wanted, where),
+            spread=spread_of(jaxpr, *wanted, f"jit of {function_label(self._fun)}"),
             orders=element_orders(jaxpr, sharded.orders if sharded else ((), ())),
         )
 
@@ -352,7 +382,7 @@ def jit(
     if fun is _MISSING:
         given = {k: v for k, v in locals().items() if k != "fun"}
         return functools.partial(jit, **given)
-    _check_function(fun)
+    check_function(fun)
     static = resolve(fun, static_argnums, static_argnames, "static")
     donated = resolve(fun, donate_argnums, donate_argnames, "donate")
     check_disjoint(fun, static, donated)
@@ -365,28 +395,3 @@ def jit(
         checked_compiler_options(compiler_options),
     )
     return PjitFunction(fun, options)
-
-
-def _may_be_rebuilt(fun: object) -> bool:
-    """Whether programs may meet the function again as another object.
-
-    One that is defined in a module keeps its programs by itself.
-    """
-    return type(fun) is not FunctionType or "<" in fun.__qualname__
-
-
-def _check_function(fun: object) -> None:
-    kind = None
-    if not callable(fun):
-        kind = described(fun)
-    elif inspect.isgeneratorfunction(fun) or inspect.iscoroutinefunction(fun):
-        kind = f"{function_label(fun)}, a generator or coroutine function"
-    if kind is not None:
-        raise TypeError(
-            message(
-                "jit, argument fun",
-                given=kind,
-                expected="a function that returns arrays",
-                fix="Pass the function itself: jit(f), not jit(f(x)).",
-            )
-        )

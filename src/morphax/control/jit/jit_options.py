@@ -33,6 +33,24 @@ class JitOptions:
     compiler_options: tuple[tuple[str, Any], ...] = ()
 
 
+def check_function(fun: object) -> None:
+    """Raise `TypeError` unless `fun` is a function that can be traced."""
+    kind = None
+    if not callable(fun):
+        kind = described(fun)
+    elif inspect.isgeneratorfunction(fun) or inspect.iscoroutinefunction(fun):
+        kind = f"{function_label(fun)}, a generator or coroutine function"
+    if kind is not None:
+        raise TypeError(
+            message(
+                "jit, argument fun",
+                given=kind,
+                expected="a function that returns arrays",
+                fix="Pass the function itself: jit(f), not jit(f(x)).",
+            )
+        )
+
+
 def check_hashable(fun: Callable[..., Any], static: StaticArguments | None) -> None:
     """Raise `ValueError`, naming the argument, if a static argument cannot be hashed."""
     if static is None:

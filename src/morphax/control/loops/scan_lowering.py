@@ -6,21 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Jaxpr, ShapedArray, apply_jaxpr, stage_closed, without_source
+from ...core import Jaxpr, ShapedArray, apply_jaxpr, memoize_fragment, stage_closed
 from ...lax.elementwise.arithmetic import add, sub
 from ...lax.elementwise.comparison import lt
 from ...lax.ground.linear_structure import zeros
 from ...lax.indexing.dynamic_slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from ...lax.shape.filling import size_value
-from ...util.memo import memoize
 from ..bodies.wiring import stacked_aval
 from .while_primitive import while_p
 
 _COUNTER = ShapedArray((), np.int32)
 
 
-@memoize
-@without_source
+@memoize_fragment
 def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
     """The program that computes a scan with these parameters by a `while`."""
     named = dict(params)

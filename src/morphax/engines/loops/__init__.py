@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import complex_waves as complex_waves
     from . import contraction as contraction
     from . import control as control
+    from . import draws as draws
     from . import householder as householder
     from . import indexing as indexing
     from . import joining as joining
@@ -56,6 +57,7 @@ __getattr__, __dir__ = _on_demand(
         "complex_waves",
         "contraction",
         "control",
+        "draws",
         "householder",
         "indexing",
         "joining",

@@ -1,4 +1,4 @@
-"""Functions of Python's that loop programs call."""
+"""Functions that loop programs call: of Python's, and of native code."""
 
 from __future__ import annotations
 
@@ -25,6 +25,21 @@ class Callee(NamedTuple):
     function: Callable[..., Sequence[np.ndarray[Any, Any]]]
     operands: tuple[Declared, ...]
     results: tuple[Declared, ...]
+
+
+@final
+class Routine(NamedTuple):
+    """A function of native code, of pointers to operands and results in a row, and of numbers.
+
+    Args:
+        name: of it, in texts of programs.
+        numbers: integers that it is given besides.
+        nanoseconds: that it takes.
+    """
+
+    name: str
+    numbers: tuple[int, ...]
+    nanoseconds: int
 
 
 @final

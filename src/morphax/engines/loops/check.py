@@ -119,11 +119,14 @@ class _Checker:
         return written | {target.buffer}
 
     def call(self, statement: Call, written: set[Buffer]) -> set[Buffer]:
-        _, operands, results = self.callees[statement.number]
         both = (*statement.operands, *statement.results)
+        declared = [(x.dtype, x.shape) for x in both]
+        if isinstance(statement.function, int):
+            _, operands, results = self.callees[statement.function]
+            declared = [*operands, *results]
         if len(set(both)) < len(both) or any([x.kind is not Kind.TEMPORARY for x in both]):
             self.fail(statement, "memory of a call that is not its own")
-        for buffer, (dtype, shape) in zip(both, (*operands, *results), strict=True):
+        for buffer, (dtype, shape) in zip(both, declared, strict=True):
             self.same(statement, buffer.dtype, dtype)
             if size := math.prod(shape):
                 is_read = buffer in statement.operands

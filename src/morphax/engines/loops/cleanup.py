@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import final
 
+from .callees import Routine
 from .program import (
     Assign,
     Buffer,
@@ -163,6 +164,8 @@ class _Pass:
                 return buffer.kind is not Kind.TEMPORARY or buffer in self._read
             case Product(target):
                 return target.buffer.kind is not Kind.TEMPORARY or target.buffer in self._read
+            case Call(Routine(), _, results):
+                return not self._read.isdisjoint(results)
         return True
 
     def _use(self, operands: Iterable[Operand | Index]) -> None:

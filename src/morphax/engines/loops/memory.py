@@ -173,11 +173,11 @@ def with_buffers(body: Body, other: dict[Buffer, Buffer]) -> Body:
                     replace(x, buffer=other.get(x.buffer, x.buffer)) for x in (target, left, right)
                 ]
                 statement = Product(target, left, right, sizes)
-            case Call(number, operands, results):
+            case Call(function, operands, results):
                 operands, results = [
                     tuple([other.get(x, x) for x in group]) for group in (operands, results)
                 ]
-                statement = Call(number, operands, results)
+                statement = Call(function, operands, results)
             case For(_, _, inner):
                 statement = replace(statement, body=with_buffers(inner, other))
             case While(condition, _, inner):

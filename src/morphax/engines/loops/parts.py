@@ -160,7 +160,12 @@ class _Splitter:
                     statement, condition=tested, goes_on=self.plain(goes_on), body=self.block(body)
                 )
             case If(condition, then, otherwise):
-                return If(self.plain(condition), self.block(then), self.block(otherwise))
+                return If(
+                    self.plain(condition),
+                    self.block(then),
+                    self.block(otherwise),
+                    statement.is_rare,
+                )
             case Call(_, operands, results):
                 given, made = [
                     tuple([x for buffer in buffers for x in self.buffers_of(buffer)])

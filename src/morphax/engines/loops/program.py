@@ -6,7 +6,7 @@
                 | buffer[index] = operand            Store
                 | copy buffer to buffer              Copy
                 | product of matrices in buffers     Product
-                | call of Python with buffers        Call
+                | call of a function with buffers    Call
                 | for name below extent: statement*  For
                 | while (statement*; operand): statement*
                 | if operand: statement* else: statement*
@@ -38,7 +38,7 @@ from typing import Any, final
 import numpy as np
 
 from ...util.records import dataclass
-from .callees import Callee
+from .callees import Callee, Routine
 from .names import BOOL as BOOL
 from .names import INDEX as INDEX
 from .names import ORIGIN as ORIGIN
@@ -194,14 +194,14 @@ class Product:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """A function of Python's computes the elements of some buffers from those of others.
+    """A function computes the elements of some buffers from those of others.
 
     Args:
-        number: of the function, among those of the program.
+        function: its number among those of Python's that the program calls, or a routine.
         operands, results: temporaries, whole; all of them are different.
     """
 
-    number: int
+    function: int | Routine
     operands: tuple[Buffer, ...]
     results: tuple[Buffer, ...]
 
@@ -238,11 +238,12 @@ class While:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class If:
-    """One of two blocks."""
+    """One of two blocks; that few elements need the first is but a hint."""
 
     condition: Operand
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...] = ()
+    is_rare: bool = False
 
 
 Statement = Assign | Load | Store | Copy | Product | Call | For | While | If

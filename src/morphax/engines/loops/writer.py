@@ -289,15 +289,18 @@ class Writer:
         condition: Operand,
         then: Callable[[], None],
         otherwise: Callable[[], None] | None = None,
+        *,
+        is_rare: bool = False,
     ) -> None:
-        """Write one or the other."""
+        """Write one or the other; `is_rare` says that few elements need the first."""
         written = []
         for write in (then, otherwise):
             with self.block(is_barrier=True) as block:
                 if write is not None:
                     write()
             written.append(tuple(block.statements))
-        self.write(If(condition, *written))
+        then_block, other_block = written
+        self.write(If(condition, then_block, other_block, is_rare))
 
     def repeat(self, condition: Callable[[], Operand], body: Callable[[], None]) -> None:
         """Write a loop that goes on as long as the condition holds."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .engine import NATIVE as NATIVE
     from .executable import NativeExecutable as NativeExecutable
     from .kept_code import first_machine_code_of as first_machine_code_of
+    from .kept_code import kept_machine_code_of as kept_machine_code_of
     from .kept_code import machine_code_of as machine_code_of
     from .translation import forget as forget
     from .translation import translated as translated
@@ -24,7 +25,7 @@ _LATER = {
     ".cost_model": ("judged",),
     ".engine": ("NATIVE",),
     ".executable": ("NativeExecutable",),
-    ".kept_code": ("first_machine_code_of", "machine_code_of"),
+    ".kept_code": ("first_machine_code_of", "kept_machine_code_of", "machine_code_of"),
     ".translation": ("forget", "translated"),
 }
 __getattr__, __dir__ = _on_demand(__name__, (), _LATER)

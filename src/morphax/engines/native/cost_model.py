@@ -17,7 +17,7 @@ from ..engine import Verdict
 from ..loops import LoopProgram
 from ..loops.program import Product, While, walk
 from .costs import work_of
-from .limits import MOST_STATEMENTS
+from .limits import MOST_STATEMENTS, WORTH_DIVIDING
 from .loop_plans import plans_kept
 from .work import Work
 
@@ -32,7 +32,6 @@ NATIVE: Final[Mapping[str, float]] = {
     "slow": 2.6,
     "wide_slow": 1.0,
     "natively": 0.001,
-    "calls": 2.8,
     "library": 1.0,
     "accesses": 0.064,
     "moved": 0.0024,
@@ -46,7 +45,8 @@ XLA: Final[Mapping[str, float]] = {
     "slow": 2.2,
     "wide_slow": 1.2,
     "by_xla": 0.001,
-    "calls": 0.39,
+    "rare": 0.043,
+    "rare_slow": 1.2,
     "library": 0.85,
     "accesses": 0.13,
     "moved": 0.0062,
@@ -80,8 +80,8 @@ _LARGE: Final = 1 << 17
 # Nanoseconds for each byte of these.  What the system takes to give XLA memory for results does not
 # count: a program that is run again gets what it was given before.
 _BROUGHT: Final = 0.01
-# What XLA takes to have another thread run a program of larger arrays, and, from so many bytes on,
-# a second one a part of it.
+# What it takes to wake a thread: XLA has another one run a program of larger arrays, and, from so
+# many bytes on, a second one a part of it.
 _WOKEN: Final = 25e3
 _SHARED_BYTES: Final = 1 << 19
 # Single elements of larger arrays take longer than those in the first caches.
@@ -121,8 +121,10 @@ def judged(program: LoopProgram) -> Verdict:
         return Verdict(False, f"an array of {largest} elements is gone through one by one")
     if largest > _SHARED_BY_XLA:
         brought = _of_memory(program, work)
+        if is_of_vectors and native > WORTH_DIVIDING:
+            native = _shared(native, NATIVE) + _WOKEN
         native += brought
-        xla = XLA[CALL] + (xla - XLA[CALL]) / _processors_of_xla() + brought + _woken(program)
+        xla = _shared(xla, XLA) + brought + _woken(program)
         margin = _MARGIN_OF_VECTORS if is_of_vectors else MARGIN
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     is_long = not is_of_vectors and native > _LONGEST
@@ -131,9 +133,9 @@ def judged(program: LoopProgram) -> Verdict:
     return Verdict(xla > margin * native, times)
 
 
-def _processors_of_xla() -> float:
-    """By how much XLA's time is divided: others are to be woken, and have other work."""
-    return (1 + processors()) / 2
+def _shared(time: float, constants: Mapping[str, float]) -> float:
+    """What is left of a time if others help: they are to be woken, and have other work."""
+    return constants[CALL] + (time - constants[CALL]) * 2 / (1 + processors())
 
 
 def _woken(program: LoopProgram) -> float:

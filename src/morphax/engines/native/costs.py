@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, final
 
+from ..loops.callees import Routine
 from ..loops.memory import local_buffers
 from ..loops.operations import cost_of
 from ..loops.program import (
     Assign,
+    Call,
     Copy,
     DType,
     For,
@@ -75,13 +77,8 @@ class _Count:
                     total.moved += buffer.dtype.itemsize
                     near = _NEAR if type(statement) is Load else _NEXT
                     total.accesses += vectors is None or vectors.factor(index) not in near
-                case Copy(buffer, _, size):
-                    total.moved += 2 * size * buffer.dtype.itemsize
-                    total.nests += not in_nest
-                case Product(_, _, _, (m, n, k)):
-                    # A library multiplies and adds at once.
-                    total.wide_operations += m * n * k
-                    total.nests += not in_nest
+                case Copy() | Product() | Call():
+                    _count_whole(total, statement, in_nest=in_nest)
                 case For():
                     total.add(self.of_loop(statement, vectors=vectors, in_nest=in_nest), 1)
                 case While(condition, _, inner):
@@ -89,15 +86,20 @@ class _Count:
                     work.add(self.of(inner, vectors=vectors, in_nest=in_nest), 1)
                     work.steps += not in_nest
                     total.add(work, self.steps_of_while)
-                case If(_, then, otherwise):
-                    branches = [
-                        self.of(block, vectors=vectors, in_nest=in_nest)
-                        for block in (then, otherwise)
-                    ]
-                    branches.sort(key=lambda work: work.operations + work.wide_operations)
-                    total.add(branches[1], 1)
-                    total.statements += branches[0].statements
+                case If():
+                    total.add(self.of_branches(statement, vectors=vectors, in_nest=in_nest), 1)
         return total
+
+    def of_branches(self, choice: If, *, vectors: VectorLoop | None, in_nest: bool) -> Work:
+        """The work of the longer one of two branches, and the text of both."""
+        branches = [
+            self.of(block, vectors=vectors, in_nest=in_nest)
+            for block in (choice.then, choice.otherwise)
+        ]
+        branches.sort(key=lambda work: work.operations + work.wide_operations)
+        shorter, longer = branches
+        longer.statements += shorter.statements
+        return longer.where_rare() if choice.is_rare and vectors is not None else longer
 
     def of_loop(self, loop: For, *, vectors: VectorLoop | None, in_nest: bool) -> Work:
         """The work of a loop."""
@@ -119,6 +121,19 @@ class _Count:
         return work
 
 
+def _count_whole(total: Work, statement: Copy | Product | Call, *, in_nest: bool) -> None:
+    match statement:
+        case Copy(buffer, _, size):
+            total.moved += 2 * size * buffer.dtype.itemsize
+            total.nests += not in_nest
+        case Product(_, _, _, (m, n, k)):
+            # A library multiplies and adds at once.
+            total.wide_operations += m * n * k
+            total.nests += not in_nest
+        case Call(Routine() as routine):
+            total.library += routine.nanoseconds
+
+
 def _count(total: Work, statement: Assign, *, is_wide: bool) -> None:
     for name, much in _counted_as(statement.operation, statement.result.dtype, is_wide):
         setattr(total, name, getattr(total, name) + much)
@@ -133,8 +148,6 @@ def _counted_as(operation: str, dtype: DType, is_wide: bool) -> tuple[tuple[str,
     if times is not None:
         return ("functions", 1), ("natively", times[0]), ("by_xla", times[1])
     if is_library_function(operation) and not is_ours(operation, dtype):
-        if operation == "erf" and dtype.itemsize == 4:
-            return (("calls", 1),)
         return (("library", _NANOSECONDS.get(operation, _USUAL_NANOSECONDS)),)
     if cost_of(operation) > 1:
         return (("wide_slow" if is_wide else "slow", 1),)

@@ -162,9 +162,10 @@ def _doubt_of(eqn: Equation) -> str:
         return f"a user's rule lowers {primitive.name}"
     if primitive.to_loops is None:
         return f"{primitive.name} has no form of loops"
-    if primitive.decides_by_roundings:
+    avals = [x.aval for x in eqn.invars]
+    if primitive.decides_by_roundings(*avals, **eqn.params):
         return f"{primitive.name} decides by roundings, which are XLA's"
-    if primitive.is_much_for_loops(*[x.aval for x in eqn.invars], **eqn.params):
+    if primitive.is_much_for_loops(*avals, **eqn.params):
         return f"there is a large {primitive.name}"
     return ""
 

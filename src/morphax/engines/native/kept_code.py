@@ -42,6 +42,15 @@ def machine_code_of(program: LoopProgram) -> MachineCode:
     return _machine_code(program, text, efforts_of(text)[-1:])
 
 
+def kept_machine_code_of(program: LoopProgram) -> MachineCode | None:
+    """The best machine code of a program if it is kept; LLVM is not loaded."""
+    store = cache.store_in_use(current_config())
+    if store is None:
+        return None
+    text = llvm_module(program)
+    return _kept(program, store, _PREFIX + key_of(program, text, efforts_of(text)[-1]))
+
+
 def first_machine_code_of(program: LoopProgram) -> MachineCode:
     """The machine code for the first runs of a program, to which `improvement_of` is the second."""
     text = llvm_module(program)

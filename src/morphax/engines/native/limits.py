@@ -1,7 +1,7 @@
-"""How long a program for the native engine may be.
+"""How long a program for the native engine may be, and a loop for one thread.
 
-To compile it takes time and memory in proportion to its length, and less than XLA takes in every
-case that was measured, which is superlinear in many.  Beyond this bound nothing was measured.
+To compile a program takes time and memory in proportion to its length, and less than XLA takes in
+every case that was measured, which is superlinear in many.  Beyond this bound nothing was measured.
 """
 
 from __future__ import annotations
@@ -13,3 +13,6 @@ MOST_OPERATIONS: Final = 200_000
 
 MOST_STATEMENTS: Final = 400_000
 """The same of statements of the loop program."""
+
+WORTH_DIVIDING: Final = 8e4
+"""A loop that is expected to take so many nanoseconds is made by several threads."""

@@ -19,6 +19,7 @@ from typing import NamedTuple, final
 
 from .code_memory import CODE_MEMORY, CodePages
 from .products import address_in_blas
+from .routines import address_of_routine
 from .thread_steps import SHARE, address_of_sharing
 
 _ALLOCATED, _RELOCATIONS, _SYMBOLS, _EMPTY = 2, 4, 2, 8
@@ -59,9 +60,9 @@ def address_of(name: str) -> int | None:
     """Where a function of a library is; `None` if there is none."""
     if name == SHARE:
         return address_of_sharing()
-    in_blas = address_in_blas(name)
-    if in_blas is not None:
-        return in_blas
+    known = address_in_blas(name) or address_of_routine(name)
+    if known is not None:
+        return known
     for library in _libraries():
         function = getattr(library, name, None)
         if function is not None:

@@ -20,6 +20,7 @@ from .compiler import llvm
 from .linking import can_link, linked
 from .llvm_text import ENTRY, Scratch, efforts_of, llvm_module
 from .products import BLAS_NAMES, address_in_blas
+from .routines import ROUTINES, address_of_routine
 from .thread_steps import SHARE, address_of_sharing
 
 if TYPE_CHECKING:
@@ -73,6 +74,9 @@ def load(program: LoopProgram, code: bytes) -> MachineCode:
     for name in BLAS_NAMES:
         if name.encode() in code:
             binding.add_symbol(name, address_in_blas(name))
+    for name in ROUTINES:
+        if name.encode() in code:
+            binding.add_symbol(name, address_of_routine(name))
     binding.add_symbol(SHARE, address_of_sharing())
     # The compiler owns its machine.
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _new_machine(2))

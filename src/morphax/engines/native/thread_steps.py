@@ -21,6 +21,7 @@ from ...util.compiled import part
 from ..loops.program import For, Statement
 from .cost_model import NATIVE, nanoseconds
 from .costs import work_of_loop
+from .limits import WORTH_DIVIDING
 from .llvm_scalars import scalar_type
 from .loop_plans import LoopPlans
 from .module_parts import function_text
@@ -35,9 +36,6 @@ SHARE: Final = "share_steps"
 """What modules call the function that divides steps."""
 
 _DECLARATION: Final = f"declare void @{SHARE}(ptr, ptr, i64)"
-
-# Loops that are expected to take less are not divided, in nanoseconds.
-_WORTH_DIVIDING: Final = 1e6
 
 _compiled = part("machine_functions")
 _steps_type: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -70,7 +68,7 @@ def loops_to_divide(body: Sequence[Statement], plans: LoopPlans) -> dict[For, Ve
 
 
 def _is_long(loop: For, plans: LoopPlans) -> bool:
-    return nanoseconds(work_of_loop(loop, plans), NATIVE) > _WORTH_DIVIDING
+    return nanoseconds(work_of_loop(loop, plans), NATIVE) > WORTH_DIVIDING
 
 
 def write_divided(p: StatementPrinter, loop: For, plan: VectorLoop) -> None:

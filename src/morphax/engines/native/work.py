@@ -20,9 +20,9 @@ class Work:
         functions: those of several elements at a time whose times are measured
             (`function_times.py`).
         natively, by_xla: picoseconds that these take on either engine.
-        calls: operations for which the C library is called, element by element, and XLA has a short
-            polynomial.
-        library: nanoseconds of those for which XLA takes about as long.
+        rare, rare_slow: operations that few vectors need, and XLA makes for all elements.
+        library: nanoseconds of those for which the C library is called, element by element, and XLA
+            takes about as long.
         accesses: loads and stores of single elements, those in vectors of neighbours left out.
         moved: bytes that are loaded and stored.
         nests: loops over elements that are run, each of which would be a kernel of XLA's.
@@ -37,7 +37,8 @@ class Work:
     functions: int = 0
     natively: int = 0
     by_xla: int = 0
-    calls: int = 0
+    rare: int = 0
+    rare_slow: int = 0
     library: int = 0
     accesses: int = 0
     moved: int = 0
@@ -51,5 +52,18 @@ class Work:
         for name in _REPEATED:
             setattr(self, name, getattr(self, name) + times * getattr(other, name))
 
+    def where_rare(self) -> Work:
+        """The same of a branch that few vectors take."""
+        once = Work(statements=self.statements)
+        once.add(self, 1)
+        once.statements = self.statements
+        once.natively //= _FEW
+        once.rare, once.wide_operations = once.rare + self.wide_operations, 0
+        once.rare_slow, once.wide_slow = once.rare_slow + self.wide_slow, 0
+        return once
+
+
+# Of so many vectors one takes a rare branch.
+_FEW = 8
 
 _REPEATED = tuple([x.name for x in fields(Work) if x.name != "statements"])

@@ -3,7 +3,7 @@
 A chain is computed step by step, each of which reads and writes memory of the nearest cache.  As
 machine code of the native engine its operations stay in registers.  To make that takes some
 milliseconds, so it is a rule of when to buy what one rents: once the runs of a chain have taken as
-long as the code costs.
+long as the code costs.  Code that another process has made costs less, and is asked for first.
 
 Only operations that are rounded exactly are put together; functions of NumPy, special functions and
 draws between them are done as ever, so numbers have the same bits.  One piece of code is for blocks
@@ -16,8 +16,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from ...config import current as current_config
 from ...core import Atom, Equation, Jaxpr, Literal, ShapedArray, Var, aval_of, stage_closed
@@ -26,9 +25,16 @@ from ..engine import Options
 from ..native.compiler import fault_of_compiler
 from .fusion import Chain, Operation, dtype_name, native
 
+if TYPE_CHECKING:
+    from ..loops import LoopProgram
+    from ..native.machine_code import MachineCode
+
 _logger: Final = logging.getLogger(__name__)
 _BLOCK: Final[int] = 0 if native is None else native.block_of_code
 _MOST_EQUATIONS: Final = 200
+# What it takes to find the kept code of a function, and to load the engine for that.
+_SECONDS_OF_KEPT: Final = 2.5e-3
+_SECONDS_OF_ENGINE: Final = 0.03
 # What LLVM takes for a function, for an operation, and to be loaded.
 _SECONDS_OF_A_PART: Final = 5e-3
 _SECONDS_OF_AN_EQUATION: Final = 3e-4
@@ -61,7 +67,8 @@ def kernel_with_code(chain: Chain) -> Callable[..., Any]:
     if any([len(group) > 1 for group in groups]):
         count = sum(map(len, groups))
         seconds = _SECONDS_OF_A_PART * len(groups) + _SECONDS_OF_AN_EQUATION * count
-        native.buy_after(kernel, seconds, partial(_buy, chain, parts, seconds))
+        first = min(_SECONDS_OF_KEPT * len(groups), seconds)
+        native.buy_after(kernel, first, _Purchase(chain, parts, first, seconds - first))
     return kernel
 
 
@@ -115,23 +122,65 @@ def _parts(chain: Chain) -> Iterator[list[Equation] | int]:
                 left.append(item)
 
 
-def _buy(
-    chain: Chain, parts: Sequence[list[Equation] | int], seconds: float
-) -> tuple[Any, list[Part], int] | float | None:
-    """The code of a chain for `native.buy_after`; after how long to ask again; None for never."""
-    _rent.seconds += seconds
-    is_loaded = "llvmlite.binding" in sys.modules
-    if not current_config().chain_code or (not is_loaded and _rent.seconds < _SECONDS_OF_LLVM):
-        return seconds
-    try:
-        return _code(chain, parts)
-    except Exception as error:
-        _logger.warning("a chain of operations has no machine code: %s", error)
-        return None
+@final
+@dataclass
+class _Purchase:
+    """Buys the code of a chain, for `native.buy_after`: kept code, or else new code later.
+
+    Args:
+        chain: whose code.
+        parts: of the chain.
+        wait: runs have taken so many seconds since the last call.
+        more: so much longer new code takes than to look for what is kept; `None` after that.
+    """
+
+    chain: Chain
+    parts: Sequence[list[Equation] | int]
+    wait: float
+    more: float | None
+
+    def __call__(self) -> tuple[list[Any], list[Part], int] | float | None:
+        """The code; after how many seconds to ask again; `None` for never."""
+        _rent.seconds += self.wait
+        if not current_config().chain_code:
+            return self.wait
+        try:
+            return self._code()
+        except Exception as error:
+            _logger.warning("a chain of operations has no machine code: %s", error)
+            return None
+
+    def _code(self) -> tuple[list[Any], list[Part], int] | float:
+        if self.more is not None:
+            if not _can_buy(f"{machine.__name__}.translation", _SECONDS_OF_ENGINE):
+                return self.wait
+            code = _code(self.chain, self.parts, machine.kept_machine_code_of)
+            if code is not None:
+                return code
+            self.wait, self.more = self.more, None
+            if self.wait > 0:
+                return self.wait
+        if _can_buy("llvmlite.binding", _SECONDS_OF_LLVM):
+            code = _code(self.chain, self.parts, machine.machine_code_of)
+            assert code is not None, "what is not kept is made"
+            return code
+        return self.wait
 
 
-def _code(chain: Chain, parts: Sequence[list[Equation] | int]) -> tuple[list[Any], list[Part], int]:
-    """What keeps the code, the parts of a chain, and how much memory they need in between."""
+def _can_buy(module: str, seconds: float) -> bool:
+    """Whether a module is loaded, or chains have taken as long as that takes."""
+    return module in sys.modules or _rent.seconds >= seconds
+
+
+def _code(
+    chain: Chain,
+    parts: Sequence[list[Equation] | int],
+    machine_code_of: Callable[[LoopProgram], MachineCode | None],
+) -> tuple[list[Any], list[Part], int] | None:
+    """What keeps the code, the parts of a chain, and how much memory they need in between.
+
+    `None` if there is no machine code of a part.
+    """
     registers, _ = chain.registers()
     owners: list[Any] = []
     found: list[Part] = []
@@ -152,7 +201,9 @@ def _code(chain: Chain, parts: Sequence[list[Equation] | int]) -> tuple[list[Any
         machine.forget(jaxpr)
         dtypes = [[aval_of(x).dtype for x in of] for of in (jaxpr.outvars, outputs)]
         assert dtypes[0] == dtypes[1], "the code writes as many bytes as the chain's memory has"
-        code = machine.machine_code_of(program.loops)
+        code = machine_code_of(program.loops)
+        if code is None:
+            return None
         owners.append(code)
         scratch = max(scratch, code.scratch_bytes)
         kept = [inputs[i] for i in program.kept]

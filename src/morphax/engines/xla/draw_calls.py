@@ -11,19 +11,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.native_calls import DRAWS_TARGET
+from ...runtime.native_calls import DRAW_METHODS, DRAWS_TARGET
 from ...util.compiled import part
 from .custom_calls import custom_call
 from .stablehlo import Builder, Value
 
-_METHODS: Final = ("gamma", "loggamma", "poisson", "binomial")
-"""In the order of their numbers in native code."""
+_PRECISIONS: Final = (np.float32, np.float64)
 
 
 def may_call_draws(b: Builder, out: Any) -> bool:
     """Whether native code may draw numbers of an aval."""
     is_possible = b.module.may_call_kernels
-    is_possible = is_possible and part("random") is not None and out.dtype == np.float32
+    is_possible = is_possible and part("random") is not None and out.dtype in _PRECISIONS
     return is_possible and out.is_static and out.size > 0
 
 
@@ -37,6 +36,6 @@ def call_draws(b: Builder, method: str, out: Any, keys: Value, *parameters: Valu
         keys,
         *parameters,
         layouts=[range(aval.ndim)[::-1] for aval in avals],
-        config=f"{{which = {_METHODS.index(method)} : i64}}",
+        config=f"{{which = {DRAW_METHODS.index(method)} : i64}}",
     )
     return drawn

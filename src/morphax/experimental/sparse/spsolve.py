@@ -38,8 +38,9 @@ from ...util.messages import message
 from .csr import csr_matvec_p, elements_of_rows, row_ends
 from .matrix_formats import MatrixOperation
 
-# What SciPy calls the orders of columns that `reorder` chooses from.
-_ORDERS = ("NATURAL", "MMD_ATA", "MMD_AT_PLUS_A", "COLAMD")
+# What SciPy calls the orders of columns that `reorder` chooses from.  The first that is one suits
+# whatever rows pivots are found in, and takes a small share of the time also where rows are full.
+_ORDERS = ("NATURAL", "COLAMD", "MMD_AT_PLUS_A", "MMD_ATA")
 
 
 @final

@@ -70,6 +70,9 @@ _BY_BLAS = frozenset(map(np.dtype, (np.float32, np.float64)))
 # that have products of more multiplications: see `engines.loops.contraction` and
 # `engines.native.cost_model`.
 _FEWEST_IN_LIBRARY, _MOST_OF_ONE_THREAD = 8, 1 << 18
+# Of a stack of products, that do not wait for each other, so many: XLA's library has as much to do
+# for them as ours, and shares it among its threads.
+_MOST_OF_STACK_OF_ONE_THREAD = 1 << 24
 
 
 @final
@@ -88,14 +91,17 @@ class DotGeneral(Primitive):
         return size if "c" in (x.dtype.kind, y.dtype.kind) else 0
 
     def is_much_for_loops(self, x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> bool:
-        """Whether a library would use several threads, which wait for each other."""
+        """Whether a library would use several threads, or XLA's gains by those that it has."""
         (contracting, _rhs), (batch, _batch) = dimension_numbers
         terms, groups = [math.prod([x.shape[i] for i in axes]) for axes in (contracting, batch)]
         if x.dtype != y.dtype or x.dtype.kind != "f" or not terms * groups:
             return False
         rows, columns = [operand.size // (terms * groups) for operand in (x, y)]
         sizes = rows, columns, terms
-        return min(sizes) >= _FEWEST_IN_LIBRARY and math.prod(sizes) > _MOST_OF_ONE_THREAD
+        if min(sizes) < _FEWEST_IN_LIBRARY:
+            return False
+        products = math.prod(sizes)
+        return products > _MOST_OF_ONE_THREAD or groups * products > _MOST_OF_STACK_OF_ONE_THREAD
 
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         (lhs, rhs), (lhs_batch, rhs_batch) = params["dimension_numbers"]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ... import dtypes
 from ...util.compiled import part
-from ...util.host_memory import transposed
+from ...util.host_memory import in_order
 from ...util.memo import memoize
 from ...util.messages import message
 from ..elementwise.convert import converted
@@ -25,8 +25,11 @@ _KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
 # A product of two integers of 16 bits has at most 32; a float64 sums 2²¹ of them exactly.
 _LONGEST_EXACT_SUM = 2**21
 _native: Any = part("products")
-# Products of elements, from which on the BLAS divides them among threads that wait for each other.
-_LARGE = 1 << 18
+LARGE: Final = 1 << 18
+"""Products of elements, from which on the BLAS divides them among threads that wait for others."""
+
+native_product: Any = getattr(_native, "product", None)
+"""The product of two matrices, or of stacks, of float32 or float64, by threads of ours."""
 
 
 @memoize
@@ -137,11 +140,8 @@ def products_of_pairs(x: Any, y: Any, numbers: Any) -> Any:
     left = x.transpose(*lhs_batch, *lhs_free)
     left = left.reshape((*left.shape, *[1] * len(rhs_free)))
     product = np.asarray(np.multiply(left, right.reshape((*batch, *[1] * len(lhs_free), *free))))
-    if product.flags.c_contiguous:
-        return product
     # NumPy has written it in the order of its operands.
-    order = np.argsort(product.strides, kind="stable")[::-1]
-    return transposed(product.transpose(order), tuple(np.argsort(order).tolist()))
+    return in_order(product)
 
 
 def matrix_product(x: Any, y: Any) -> Any:
@@ -162,7 +162,7 @@ def is_large(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> bool:
     """Whether threads of ours share each product of float matrices of operands of two shapes."""
     (lhs, _), (batch, _) = numbers
     stacked, shared = (math.prod([x[i] for i in axes]) for axes in (batch, lhs))
-    return _native is not None and math.prod(x) * math.prod(y) > _LARGE * shared * stacked**2
+    return native_product is not None and math.prod(x) * math.prod(y) > LARGE * shared * stacked**2
 
 
 def stacked_product(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> Callable[..., Any]:
@@ -178,7 +178,7 @@ def stacked_product(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> Cal
     )
     count, m, n, k = (math.prod(sizes) for sizes in (batch, rows, columns, terms))
     shape = (*batch, *rows, *columns)
-    multiply = _native.product if is_large(x, y, numbers) else np.matmul
+    multiply = native_product if is_large(x, y, numbers) else np.matmul
 
     def product(x: Any, y: Any) -> Any:
         matrices = x.transpose(left).reshape(count, m, k)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import dtypes
 from ...array import Array
+from ...array.placement import at_default_place
 from ...core import (
     AxisFlow,
     BatchAxes,
@@ -313,7 +314,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
         operand = host_scalar("lax.convert_element_type, argument operand", operand, dtype)
     with np.errstate(all="ignore"):
         host = converted(np.asarray(operand), dtype)
-    return Array(ShapedArray(host.shape, dtype), host)
+    return at_default_place(Array(ShapedArray(host.shape, dtype), host))
 
 
 def _named_dtype(new_dtype: Any, where: str) -> Any:

@@ -234,8 +234,7 @@ class RegularizedIncompleteBeta(OfBetaNumbers):
     d_y = not_differentiable(_NO_DERIVATIVE)
 
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
-        is_single = all([aval.dtype == np.float32 for aval in avals])
-        return _by_native if is_single and _native is not None else None
+        return kernel_of_single(self, "regular_values", avals)
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         from scipy import special
@@ -253,15 +252,30 @@ class RegularizedIncompleteBeta(OfBetaNumbers):
         return mul(t, beta_density_p.bind(a, b, x))
 
 
-def _by_native(*operands: Any) -> Any:
-    """I_x(a, b) of float32: most numbers by native code, those that it leaves out by SciPy."""
-    if len({v.shape for v in operands}) > 1:
-        operands = tuple(np.broadcast_arrays(*operands))
-    out = np.empty(operands[0].shape, np.float32)
-    if not _native.regular_values(*[v.ravel() for v in operands], out.reshape(-1)):
-        left = np.isnan(out)
-        out[left] = regularized_incomplete_beta_p.evaluate(*[v[left] for v in operands])
-    return out
+def kernel_of_single(
+    primitive: ByFormula, name: str, avals: Sequence[Any]
+) -> Callable[..., Any] | None:
+    """A function of float32: most numbers by native code, those that it leaves out by `evaluate`.
+
+    Args:
+        primitive: the function.
+        name: that of native code.
+        avals: the types of the operands.
+    """
+    if _native is None or any([aval.dtype != np.float32 for aval in avals]):
+        return None
+    regular = getattr(_native, name)
+
+    def kernel(*operands: Any) -> Any:
+        if len({v.shape for v in operands}) > 1:
+            operands = tuple(np.broadcast_arrays(*operands))
+        out = np.empty(operands[0].shape, np.float32)
+        if not regular(*[v.ravel() for v in operands], out.reshape(-1)):
+            left = np.isnan(out)
+            out[left] = primitive.evaluate(*[v[left] for v in operands])
+        return out
+
+    return kernel
 
 
 _native: Any = part("incomplete_beta")

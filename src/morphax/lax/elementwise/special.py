@@ -156,7 +156,7 @@ class ErfInv(SpecialFunction):
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         if x.dtype == np.float64:
-            return formula_of_scalars(w, inverse_error.inverse_erf, x)
+            return formula_of_scalars(w, inverse_error.inverse_erf_of_each, x)
         return loops.special.inverse_erf(w, x)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:

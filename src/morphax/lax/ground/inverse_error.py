@@ -42,13 +42,31 @@ _TAIL = (
     -1.968177348376382e-05, 7.599527735160192e-05, -0.00021503011962944126,
     -0.00013871931835112341, 1.0103004648645413, 4.849906401408584,
 )  # fmt: skip
+_END_OF_CENTRE = 6.25
 
 
 def inverse_erf(m: Any, x: Any) -> Any:
     """erf⁻¹ x in a notation: ±∞ at ±1, NaN beyond."""
+    size = _size(m, x)
+    return _chosen(m, x, size, _tail(m, size))
+
+
+def inverse_erf_of_each(m: Any, x: Any) -> Any:
+    """The same, of numbers that have ways of their own: few need the tails."""
+    size = _size(m, x)
+    return _chosen(m, x, size, m.if_any(~(size < _END_OF_CENTRE), lambda: _tail(m, size)))
+
+
+def _size(m: Any, x: Any) -> Any:
     magnitude = abs(x)
-    size = -m.log((1.0 - magnitude) * (1.0 + magnitude))
+    return -m.log((1.0 - magnitude) * (1.0 + magnitude))
+
+
+def _tail(m: Any, size: Any) -> Any:
     root = m.sqrt(size)
-    tail = m.where(root < 4.0, polynomial(_MIDDLE, root - 3.25), polynomial(_TAIL, root - 5.0))
-    ratio = m.where(size < 6.25, polynomial(_CENTRE, size - 3.125), tail)
-    return m.where(magnitude == 1.0, x * math.inf, ratio * x)
+    return m.where(root < 4.0, polynomial(_MIDDLE, root - 3.25), polynomial(_TAIL, root - 5.0))
+
+
+def _chosen(m: Any, x: Any, size: Any, tail: Any) -> Any:
+    ratio = m.where(size < _END_OF_CENTRE, polynomial(_CENTRE, size - 3.125), tail)
+    return m.where(abs(x) == 1.0, x * math.inf, ratio * x)

@@ -11,7 +11,7 @@ import numpy as np
 from ... import dtypes
 from ...engines import loops
 from .float_parts import parts_in_loops
-from .inverse_error import inverse_erf
+from .inverse_error import inverse_erf_of_each
 from .log_gamma import digamma
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -101,7 +101,7 @@ class LoopNotation:
         return self.op("pow", x, y)
 
     def erf_inv(self, x: Any) -> Computed:
-        return inverse_erf(self, x)
+        return inverse_erf_of_each(self, x)
 
     def digamma(self, x: Any) -> Computed:
         return digamma(self, x)
@@ -141,7 +141,7 @@ class LoopNotation:
         def put(value: Any) -> None:
             w.store(cell, loops.ORIGIN, self._scalar(value))
 
-        w.branch(flags.value, lambda: put(compute()), lambda: put(0.0))
+        w.branch(flags.value, lambda: put(compute()), lambda: put(0.0), is_rare=True)
         return Computed(self, w.load(cell))
 
 

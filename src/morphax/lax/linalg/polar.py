@@ -1,18 +1,27 @@
 """The polar decomposition A = U H by Halley's iteration with dynamic weights.
 
 A rational function of odd degree maps the singular values of X towards 1, and leaves its vectors.
-Its weights depend on a lower bound of the values alone, so they are numbers, known while tracing:
-from ε to 1 takes six steps in double precision.  The first ones, whose weights are large, go
-through QR factors, which lose no digits; the others through Cholesky factors, which are faster.
+Its weights depend on a lower bound of the values alone, so they are numbers, known while tracing,
+and so is the number of steps: five in single precision, six in double.  The first ones, whose
+weights are large, go through QR factors, which lose no digits; the others through Cholesky factors,
+which are faster.
 
-Reference: Y. Nakatsukasa, Z. Bai and F. Gygi, "Optimizing Halley's iteration for computing the
-matrix polar decomposition", SIAM J. Matrix Anal. Appl. 31 (2010).
+Values below the bound ε are the noise of others, where the rank is not full.  They are to become 1
+as well, and the first step takes them along, as many times as small as they were.  So from the
+second step on the bound is lower, and the weights larger, than the first would ask for: by ε to the
+power 0.4 that is no step more, and noise of ε to the power 1.4 becomes 1.  To begin with a lower
+bound would cost digits, for the larger the weight is, the less is the identity below the matrix
+worth in the QR factors.
+
+References: Y. Nakatsukasa, Z. Bai and F. Gygi, "Optimizing Halley's iteration for computing the
+matrix polar decomposition", SIAM J. Matrix Anal. Appl. 31 (2010); Y. Nakatsukasa and N. J. Higham,
+"Backward stability of iterations for computing the polar decomposition", ibid. 33 (2012).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +31,7 @@ from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...util.messages import message
 from ..elementwise.arithmetic import add, div, mul, sub
-from ..elementwise.bitwise import bitwise_and, bitwise_or
+from ..elementwise.bitwise import bitwise_and
 from ..elementwise.comparison import eq, le, lt
 from ..elementwise.complex import real_dtype
 from ..elementwise.convert import convert
@@ -41,8 +50,8 @@ from .triangular import triangular_solve
 
 # Beyond this weight the products of a step through Cholesky factors lose too many digits.
 _LARGE = 100.0
-# For singular values below the bound, which are the noise of others.
-_FURTHER_STEPS = 4
+# The power of ε by which the bound is lowered after the first step.
+_OF_NOISE = 0.4
 
 
 @replayed(1)
@@ -93,9 +102,14 @@ def qdwh(
         x = _inside(x, dynamic_shape)
     tolerance = float(np.finfo(aval.dtype).eps) if eps is None else float(eps)
     steps = list(_weights(tolerance))
-    # The weights of the first steps change the numbers however near they are.
-    told = len(steps) - _FURTHER_STEPS - 1
-    u, count, converged = _iterated(x, steps[:max_iterations], told, (4 * tolerance) ** (1 / 3))
+    taken = steps[:max_iterations]
+    u, change = _iterated(x, taken)
+    converged = full((), False, bool)
+    # The weights of other steps change the numbers however near they are.
+    if taken and len(taken) == len(steps):
+        near = change.aval.dtype.type(_near(tolerance))
+        converged = le(change, mul(_frobenius(u), near))
+    count = full((), len(taken), np.int32)
     return u, symmetrized("qdwh", product(adjoint(u), x)), count, converged
 
 
@@ -109,36 +123,39 @@ def _inside(x: Any, shape: tuple[Any, Any]) -> Any:
     return select(bitwise_and(*kept), x, zeros(aval_of(x)))
 
 
-def _weights(bound: float) -> Iterator[tuple[float, float, float]]:
-    """The weights a, b, c of each step, for singular values between a lower bound and 1."""
-    tolerance = bound
-    while abs(1 - bound) > 10 * tolerance and bound < 1:
+def _near(tolerance: float) -> float:
+    """How far from 1 values may be that the next step maps to 1, with an error of `tolerance`."""
+    return (4 * tolerance) ** (1 / 3)
+
+
+def _weights(tolerance: float) -> Iterator[tuple[float, float, float]]:
+    """The weights a, b, c of each step, for singular values between a lower bound and 1.
+
+    Before the last step all of these are near 1, so that it tells by its change whether others
+    are.
+    """
+    bound, lowered = min(tolerance, 1.0), tolerance**_OF_NOISE
+    while True:
         square = bound * bound
         root = math.sqrt(1 + (4 * (1 - square) / square**2) ** (1 / 3))
         inner = 8 - 4 * (root**2 - 1) + 8 * (2 - square) / (square * root)
         a = root + math.sqrt(inner) / 2
         b = (a - 1) ** 2 / 4
         yield a, b, a + b - 1
-        bound = min(bound * (a + b * square) / (1 + (a + b - 1) * square), 1.0)
-    for _ in range(_FURTHER_STEPS):
-        yield 3.0, 1.0, 3.0
+        if 1 - bound <= _near(tolerance):
+            return
+        grown = bound * (a + b * square) / (1 + (a + b - 1) * square)
+        bound, lowered = min(grown * lowered, 1.0), 1.0
 
 
-def _iterated(
-    x: Any, steps: list[tuple[float, float, float]], told: int, tolerance: float
-) -> tuple[Any, Any, Any]:
-    """U, the number of steps taken, and whether the last one, from `told` on, changed little."""
+def _iterated(x: Any, steps: Sequence[tuple[float, float, float]]) -> tuple[Any, Any]:
+    """U after some steps, and the size of the change by the last one; before all of them 0."""
     part = np.dtype(real_dtype(aval_of(x).dtype))
-    u = mul(x, _repeated(div(part.type(1), _bound_of_norm(x)), x))
-    count, done = full((), 0, np.int32), full((), False, bool)
-    for number, (a, b, c) in enumerate(steps):
-        moved = _through_qr(u, a, b, c) if c > _LARGE else _through_cholesky(u, a, b, c)
-        change, size = _frobenius(sub(moved, u)), _frobenius(moved)
-        u = select(broadcast_in_dim(done, aval_of(u).shape, ()), u, moved)
-        count = add(count, select(done, np.int32(0), np.int32(1)))
-        if number >= told:
-            done = bitwise_or(done, le(change, mul(size, part.type(tolerance))))
-    return u, count, done
+    u = before = mul(x, _repeated(div(part.type(1), _bound_of_norm(x)), x))
+    for a, b, c in steps:
+        before = u
+        u = _through_qr(u, a, b, c) if c > _LARGE else _through_cholesky(u, a, b, c)
+    return u, _frobenius(sub(u, before))
 
 
 def _bound_of_norm(x: Any) -> Any:

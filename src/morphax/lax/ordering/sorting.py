@@ -90,11 +90,15 @@ class Sort(Primitive):
     def axis_flow(self, *avals: Any, dimension: int, **_: Any) -> AxisFlow:
         return same_axes(*avals, results=len(avals), whole=(dimension,), alike=True)
 
-    def kernel(self, *avals: Any, dimension: int, **_: Any) -> Callable[..., Any] | None:
+    def kernel(
+        self, *avals: Any, dimension: int, num_keys: int, **_: Any
+    ) -> Callable[..., Any] | None:
         x = avals[0]
         is_plain = isinstance(x.dtype, np.dtype) and x.dtype.kind in "fiub"
-        if len(avals) > 1 or not is_plain or x.dtype in COMPUTED_IN or x.size > _FEW:
+        if not is_plain or x.dtype in COMPUTED_IN or x.size > _FEW:
             return None
+        if len(avals) > 1:
+            return _taken_in_order if num_keys == 1 and x.ndim == 1 else None
 
         def in_order(v: Any) -> list[Any]:
             out = v.copy()
@@ -164,6 +168,12 @@ class Sort(Primitive):
         moved = [batched_first(axes, x, d) for x, d in zip(operands, dims, strict=True)]
         outs = self.bind(*moved, dimension=dimension + 1, **params)
         return outs, [0] * len(outs)
+
+
+def _taken_in_order(key: Any, *others: Any) -> list[Any]:
+    """Few numbers in order, and others in theirs."""
+    order = key.argsort(kind="stable")
+    return [key[order], *[x[order] for x in others]]
 
 
 def _sorted_values(x: Any, axis: int) -> Any:

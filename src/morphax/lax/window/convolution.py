@@ -23,6 +23,7 @@ from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, is_und
 from ...engines import loops
 from ...engines.xla.annotations import whole_along
 from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...util.host_memory import in_order
 from ...util.messages import message
 from ..contraction.matrix_products import accumulator, narrowed
 from ..contraction.precision import precision_attribute
@@ -107,7 +108,7 @@ class ConvGeneralDilated(Primitive):
             params["batch_group_count"],
         )
         placed_back = result.transpose(np.argsort(dimension_numbers.out_spec))
-        return np.array(narrowed(placed_back, out), order="C")
+        return in_order(narrowed(placed_back, out))
 
     def kernel(
         self, x: Any, y: Any, *, preferred_element_type: Any, **params: Any

@@ -1,7 +1,9 @@
 """The meaning of convolution in NumPy: products of matrices, one per group.
 
-The columns of the right matrix are windows, seen through strides, so that what is copied lies in
-rows as long as those of the operand; the rows of the left one are output features.
+One matrix has a row for each window, seen through strides, the other one for each output feature.
+What windows see is copied, in rows as long as can be: of many features those of a window, where
+features come last, and what images with features last give is the result itself; of few features
+those of the image.
 """
 
 from __future__ import annotations
@@ -13,14 +15,16 @@ from typing import Any
 import numpy as np
 
 from ...util.compiled import part
-from ..contraction.matrix_products import matrix_product
+from ...util.host_memory import in_order
+from ..contraction.matrix_products import LARGE, matrix_product, native_product
+from ..shape.slicing import pad_p
 from .convolution_axes import ConvDimensionNumbers
 from .window_geometry import AxisWindow
-from .window_slices import padded_array
 
 native: Any = part("convolutions")
 # Of more products the tables are large, and BLAS is faster.
 _MOST_PRODUCTS = 1 << 14
+_FEW_FEATURES = 8
 
 
 def convolved(
@@ -31,13 +35,23 @@ def convolved(
     batch, outputs, counts = x.shape[0] // batch_groups, y.shape[0], [w.count for w in windows]
     if 0 in (x.size, y.size, *counts):
         return np.zeros((batch, outputs, *counts), x.dtype)
-    patches = _patches(x, np.zeros((), x.dtype), windows, feature_groups, batch_groups)
-    spatial, places = _axes_of_patches(len(counts))
-    columns = patches.transpose(0, 2, 3, *places, 1, *spatial)
-    columns = columns.reshape(groups, -1, batch * math.prod(counts))
-    product = matrix_product(y.reshape(groups, outputs // groups, -1), columns)
-    split = product.reshape(groups, outputs // groups, batch, *counts)
-    return split.transpose(2, 0, 1, *range(3, split.ndim)).reshape(batch, outputs, *counts)
+    are_many = x.shape[1] >= _FEW_FEATURES * feature_groups
+    patches = _patches(x, np.zeros((), x.dtype), windows, feature_groups, batch_groups, are_many)
+    if are_many:
+        product = _product(_rows(patches), _kernels(y, groups).transpose(0, 2, 1))
+    else:
+        spatial, places = _axes_of_patches(len(counts))
+        columns = patches.transpose(0, 2, *places, 3, 1, *spatial)
+        columns = columns.reshape(groups, -1, batch * math.prod(counts))
+        product = _product(_kernels(y, groups), columns).transpose(0, 2, 1)
+    return _in_place(product, batch, counts)
+
+
+def _product(rows: Any, columns: Any) -> Any:
+    is_native = rows.dtype.char in "fd" and native_product is not None
+    if is_native and math.prod(rows.shape) * columns.shape[-1] > LARGE:
+        return native_product(rows, columns)
+    return matrix_product(rows, columns)
 
 
 def kernel_of_few(
@@ -51,7 +65,7 @@ def kernel_of_few(
     """A convolution of few float32 or float64 of two shapes; None if they are many."""
     x_order, y_order = numbers.lhs_spec, numbers.rhs_spec
     groups, counts = feature_groups * batch_groups, [w.count for w in windows]
-    batch, outputs = x_shape[x_order[0]] // batch_groups, y_shape[y_order[0]]
+    batch = x_shape[x_order[0]] // batch_groups
     size, weights = math.prod(x_shape), math.prod(y_shape)
     if not 0 < batch * math.prod(counts) * weights <= _MOST_PRODUCTS or not size:
         return None
@@ -59,8 +73,9 @@ def kernel_of_few(
         np.arange(count, dtype=np.int32).reshape(shape).transpose(order)
         for count, shape, order in ((size, x_shape, x_order), (weights, y_shape, y_order))
     )
-    left = _rows(_patches(x, np.array(-1, np.int32), windows, feature_groups, batch_groups))
-    right = y.reshape(groups, outputs // groups, -1)
+    none = np.array(-1, np.int32)
+    left = _rows(_patches(x, none, windows, feature_groups, batch_groups, features_last=True))
+    right = _kernels(y, groups)
     number = np.arange(groups * left.shape[1] * right.shape[1], dtype=np.int32)
     number = number.reshape(groups, left.shape[1], right.shape[1])
     number = _in_place(number, batch, counts).transpose(np.argsort(numbers.out_spec))
@@ -79,13 +94,13 @@ def _patches(
     windows: Sequence[AxisWindow],
     feature_groups: int,
     batch_groups: int,
+    features_last: bool,
 ) -> Any:
-    """What windows see.
+    """What windows see, read from memory where features lie last or first.
 
     The axes are batch groups, batch, feature groups, features, windows, places in a window.
     """
-    for w in windows:
-        x = padded_array(x, zero, w)
+    x = _padded(x, zero, windows, features_last)
     counts, sizes = [w.count for w in windows], [w.size for w in windows]
     batch, features = x.shape[0] // batch_groups, x.shape[1] // feature_groups
     shape = (batch_groups, batch, feature_groups, features, *counts, *sizes)
@@ -97,19 +112,38 @@ def _patches(
     return np.lib.stride_tricks.as_strided(split, shape, strides, writeable=False)
 
 
+def _padded(x: Any, zero: Any, windows: Sequence[AxisWindow], features_last: bool) -> Any:
+    """An array (N, C, …) with the gaps of windows filled, whose features lie last or first."""
+    order = (0, *range(2, x.ndim), 1) if features_last else tuple(range(x.ndim))
+    gaps = [(0, 0, 0)] * x.ndim
+    for w in windows:
+        gaps[order.index(w.axis)] = w.padding_config(x.ndim)[w.axis]
+    padded = in_order(x.transpose(order))
+    if any(map(any, gaps)):
+        padded = pad_p.evaluate(padded, zero, padding_config=tuple(gaps))
+    return padded.transpose(np.argsort(order))
+
+
 def _axes_of_patches(ndim: int) -> tuple[range, range]:
     """Of patches the axes of windows and of places in a window."""
     return range(4, 4 + ndim), range(4 + ndim, 4 + 2 * ndim)
 
 
 def _rows(patches: Any) -> Any:
-    """What windows see: (groups, batch and windows, features and places in a window)."""
+    """What windows see: (groups, batch and windows, places in a window and features)."""
     batch_groups, batch, feature_groups, features, *rest = patches.shape
     windows, places = _axes_of_patches(len(rest) // 2)
     counts, sizes = rest[: len(windows)], rest[len(windows) :]
-    return patches.transpose(0, 2, 1, *windows, 3, *places).reshape(
-        batch_groups * feature_groups, batch * math.prod(counts), features * math.prod(sizes)
+    return patches.transpose(0, 2, 1, *windows, *places, 3).reshape(
+        batch_groups * feature_groups, batch * math.prod(counts), math.prod(sizes) * features
     )
+
+
+def _kernels(y: Any, groups: int) -> Any:
+    """What a kernel (O, I, …) multiplies windows by: (groups, outputs, places and features)."""
+    outputs = y.shape[0] // groups
+    split = y.reshape(groups, outputs, *y.shape[1:])
+    return split.transpose(0, 1, *range(3, split.ndim), 2).reshape(groups, outputs, -1)
 
 
 def _in_place(product: Any, batch: int, counts: Sequence[int]) -> Any:

@@ -35,7 +35,15 @@ from ...transforms.make_jaxpr import eval_shape
 from ...transforms.vmap import vmap
 from ...util.messages import message
 from ...util.records import dataclass
-from ..solver_arguments import count, flat_function, inexact, parts_like, said, zero_tangents
+from ..solver_arguments import (
+    check_tolerances,
+    count,
+    flat_function,
+    inexact,
+    parts_like,
+    said,
+    zero_tangents,
+)
 from ._gauss_kronrod import NODES, Parts, on_interval, transformed
 
 _WHERE = "quad"
@@ -124,6 +132,7 @@ def quad(
         >>> y.round(4)
         Array(1.2533, dtype=float32)
     """
+    check_tolerances(_WHERE, epsabs=epsabs, epsrel=epsrel)
     low, high = _limit(a, "a"), _limit(b, "b")
     dtype = dtypes.result_type(low.dtype, high.dtype)
     low, high = low.astype(dtype), high.astype(dtype)

@@ -167,10 +167,10 @@ def correlated(
     padded = extended(name, x, widths, every, cval)
     order = np.argsort(np.argsort(axes))
     flat = jnp.ravel(jnp.transpose(kernel, np.argsort(axes).tolist()) if len(order) > 1 else kernel)
-    return _weighted_sum(padded, flat, window_offsets(np.ones(sizes, bool)), shape)
+    return weighted_sum(padded, flat, window_offsets(np.ones(sizes, bool)), shape)
 
 
-def _weighted_sum(padded: Any, weights: Any, offsets: Any, shape: tuple[int, ...]) -> Any:
+def weighted_sum(padded: Any, weights: Any, offsets: Any, shape: tuple[int, ...]) -> Any:
     """Σⱼ wⱼ x[i + offsetⱼ]."""
     if len(offsets) <= _LONGEST_SUM:
         total: Any = 0

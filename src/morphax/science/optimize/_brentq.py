@@ -18,7 +18,14 @@ from ...errors import ShapeError
 from ...transforms.flattening import check_callable
 from ...util.messages import message
 from ..implicit_functions import implicit_root
-from ..solver_arguments import arguments, check_known, inexact, result_like, said
+from ..solver_arguments import (
+    arguments,
+    check_known,
+    check_tolerances,
+    inexact,
+    result_like,
+    said,
+)
 
 _WHERE = "brentq"
 DONE, TOO_MANY, NO_SIGN_CHANGE, NOT_FINITE, POLE = 0, -1, -2, -3, -4
@@ -118,6 +125,7 @@ def brentq(
         2.0 0.25
     """
     check_callable(_WHERE, f)
+    check_tolerances(_WHERE, 0, xtol=xtol, rtol=rtol)
     further = arguments(_WHERE, args)
     low, high = [inexact(_WHERE, name, x, is_real=True) for name, x in (("a", a), ("b", b))]
     dtype = dtypes.result_type(low.dtype, high.dtype)

@@ -29,7 +29,15 @@ from ...transforms.jacobians import jacfwd, jacrev
 from ...transforms.make_jaxpr import eval_shape
 from ...util.messages import message
 from ..implicit_functions import implicit_minimum
-from ..solver_arguments import arguments, check_known, choice, inexact, result_like, vector
+from ..solver_arguments import (
+    arguments,
+    check_known,
+    check_tolerances,
+    choice,
+    inexact,
+    result_like,
+    vector,
+)
 from ._bounds import active_mask, box, held, projected_gradient
 from ._result import MAX_TURNS, NO_BOX, NO_PROGRESS, OptimizeResult, all_finite, ended
 
@@ -137,11 +145,10 @@ def least_squares(
         return jnp.atleast_1d(value).astype(x.dtype)
 
     jacobian = _jacobian(function, jac, further, x)
-    eps = dtypes.finfo(x.dtype).eps
+    check_tolerances(_WHERE, ftol=ftol, xtol=xtol, gtol=gtol)
     most = 100 * x.size if max_nfev is None else max_nfev
-    limit_f, limit_x, limit_g = [
-        jnp.maximum(jnp.asarray(t, x.dtype), eps) for t in (ftol, xtol, gtol)
-    ]
+    given = [jnp.asarray(t, x.dtype) for t in (ftol, xtol, gtol)]
+    limit_f, limit_x, limit_g = [jnp.maximum(t, dtypes.finfo(x.dtype).eps) for t in given]
     tolerances = Tolerances(limit_f, limit_x, limit_g, most)
 
     def gradient(x: Any) -> Any:

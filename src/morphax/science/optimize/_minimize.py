@@ -17,7 +17,7 @@ from ...scipy.optimize._line_search import Search, line_search
 from ...transforms.flattening import check_callable
 from ...transforms.gradients import grad, value_and_grad
 from ..implicit_functions import implicit_minimum
-from ..solver_arguments import arguments, choice, options, result_like, vector
+from ..solver_arguments import arguments, check_tolerances, choice, options, result_like, vector
 from ._bounds import box, pairs, projected_gradient
 from ._curvature import Memory, cauchy_point, model_of, no_memory, remember, subspace_minimum
 from ._result import MAX_TURNS, NO_BOX, NO_PROGRESS, OptimizeResult, all_finite, ended
@@ -92,6 +92,7 @@ def minimize(
     low, high = box(_WHERE, *pairs(_WHERE, bounds), x)
     others = {} if tol is None else {"ftol": tol, "gtol": tol}
     chosen = _options(options, others)
+    check_tolerances(_WHERE, ftol=chosen["ftol"], gtol=chosen["gtol"])
 
     def function(x: Any) -> Any:
         return result_like(f"{_WHERE}, result of fun", fun(x, *further), x[0])

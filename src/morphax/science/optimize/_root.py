@@ -22,7 +22,7 @@ from ... import numpy as jnp
 from ...transforms.flattening import check_callable
 from ...transforms.jacobians import jacfwd
 from ..implicit_functions import implicit_root
-from ..solver_arguments import arguments, choice, options, result_like, vector
+from ..solver_arguments import arguments, check_tolerances, choice, options, result_like, vector
 from ._result import MAX_TURNS, NO_PROGRESS, OptimizeResult, all_finite, ended
 
 _WHERE = "root"
@@ -85,6 +85,7 @@ def root(
     further = arguments(_WHERE, args)
     x = vector(_WHERE, "x0", x0, is_real=True)
     chosen = options_of(options, tol, x)
+    check_tolerances(_WHERE, xtol=chosen["xtol"])
 
     def function(x: Any) -> Any:
         return result_like(f"{_WHERE}, result of fun", fun(x, *further), x)

@@ -17,6 +17,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...control.jit.jit import jit
 from ...control.loops.loops import scan
+from ...lax.ground.axes import integer
 from ..arguments import array, inexact, known_number, refuse, refuse_shape
 from ._distances import far_apart
 from ._prominences import prominences_of, widths_of
@@ -92,6 +93,7 @@ def find_peaks(
     """
     x = _signal(x)
     conditions = _Conditions(height, threshold, prominence, width, plateau_size)
+    size = None if size is None else _number(size)
     measures = prominence is not None or width is not None
     reach, window = None, None
     if distance is not None:
@@ -149,6 +151,13 @@ def _signal(x: Any) -> Any:
     if given.aval.dtype.kind == "c":
         refuse(_WHERE, "x", f"{given.aval}", "a real signal", "Take the absolute value.")
     return inexact(_WHERE, given)[0]
+
+
+def _number(size: Any) -> int:
+    number = integer(f"{_WHERE}, argument size", size)
+    if number < 0:
+        refuse(_WHERE, "size", f"{number}", "a number ≥ 0", "Pass the most peaks there may be.")
+    return number
 
 
 def _at_least(argument: str, value: float, least: int) -> int:

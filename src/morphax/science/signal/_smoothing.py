@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ... import lax
 from ... import numpy as jnp
 from ...lax.ground.axes import canonical_axis, integer
 from ..arguments import check_choice, inexact, refuse, refuse_shape
 from ..ndimage import correlate1d
+from ..ndimage._correlation import weighted_sum
 
 _PACKAGE = "science.signal"
 _MODES = ("interp", "mirror", "nearest", "constant", "wrap")
@@ -143,29 +145,37 @@ def savgol_filter(
             "windows that the signal holds, for mode='interp'",
             "Pass another mode, or a shorter window.",
         )
-    weights = _weights(size, degree, order, [(size - 1) / 2])[0].astype(real)
-    outside = "nearest" if mode == "interp" else mode
+    if mode == "interp":
+        return _polynomials(x, place, (size, degree, order), scale)
+    weights = jnp.asarray(_weights(size, degree, order, [(size - 1) / 2])[0].astype(real)) / scale
     # SciPy convolves: of an even number of samples the window begins one later.
-    y = correlate1d(x, jnp.asarray(weights), place, None, outside, cval, -(size % 2 == 0))
-    if mode == "interp" and size > 1:
-        y = _with_ends(x, y, place, (size, degree, order))
-    return y / scale
+    return correlate1d(x, weights, place, None, mode, cval, -(size % 2 == 0))
 
 
-def _with_ends(x: Any, y: Any, axis: int, fit: tuple[int, int, int]) -> Any:
-    """The first and last samples replaced by the polynomials of the outermost windows."""
+def _polynomials(x: Any, axis: int, fit: tuple[int, int, int], scale: Any) -> Any:
+    """The polynomials of the windows that the signal holds, at the middles of these.
+
+    At the ends those of the first and the last window.
+    """
     size, count = fit[0], x.aval.shape[axis]
     half = size // 2
-    x, y = jnp.moveaxis(x, axis, 0), jnp.moveaxis(y, axis, 0)
     real = np.finfo(x.aval.dtype).dtype
-    starts, stops = [
-        jnp.asarray(_weights(*fit, places).astype(real))
-        for places in (np.arange(half), np.arange(size - half, size))
+    before, middle, behind = [
+        jnp.asarray(_weights(*fit, places).astype(real)) / scale
+        for places in (np.arange(half), [(size - 1) / 2], np.arange(size - half, size))
     ]
-    first = jnp.tensordot(starts, x[:size], 1, precision="highest")
-    last = jnp.tensordot(stops, x[count - size :], 1, precision="highest")
-    y = jnp.concatenate([first, y[half : count - half], last]) if half * 2 <= count else y
-    return jnp.moveaxis(y, 0, axis)
+
+    def at_end(weights: Any, begin: int) -> Any:
+        samples = lax.slice_in_dim(x, begin, begin + size, axis=axis)
+        values = jnp.tensordot(weights, samples, (1, axis), precision="highest")
+        return jnp.moveaxis(values, 0, axis)
+
+    # Of an even number of samples the middle is taken for the sample before it.
+    windows = count - 2 * half
+    shape, offsets = list(x.aval.shape), np.zeros((size, x.aval.ndim), int)
+    shape[axis], offsets[:, axis] = windows, np.arange(size) + (size % 2 == 0)
+    within = weighted_sum(x, middle[0], offsets.tolist(), tuple(shape))
+    return jnp.concatenate([at_end(before, 0), within, at_end(behind, count - size)], axis)
 
 
 def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:

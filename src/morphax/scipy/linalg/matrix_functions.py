@@ -13,13 +13,13 @@ from ...control.custom.custom_jvp import custom_jvp
 from ...control.jit.jit import jit
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
-from ...lax.linalg.matrix_stacks import adjoint
 from ...numpy.linalg.operands import square_matrices
+from ...transforms.vmap import vmap
 from ...util.messages import described, message
-from .schur_forms import by_columns, column_at, complex_schur, shifted, solved_upper, sylvester
+from .diagonals import Diagonals, by_diagonals, inner
+from .schur_forms import complex_schur, sylvester, turned_back
 
 
-@replayed(1)
 def sqrtm(A: Any, blocksize: int = 1) -> Any:
     """The principal square roots of matrices: X X = A, with eigenvalues of real part ≥ 0.
 
@@ -55,39 +55,51 @@ def sqrtm(A: Any, blocksize: int = 1) -> Any:
                 fix="Leave the argument out.",
             )
         )
-    x = square_matrices("scipy.linalg.sqrtm", A)
+    x = _wide_matrices(A)
+    return _square_root(x) if x.aval.size else x.astype(jnp.result_type(x, jnp.complex64))
+
+
+@replayed(1)
+def _wide_matrices(a: Any) -> Any:
+    x = square_matrices("scipy.linalg.sqrtm", a)
     # There are factorisations of 32 bits and more only.
-    x = x.astype(jnp.promote_types(x.aval.dtype, np.float32))
-    return _compiled_square_root(x) if x.aval.size else x.astype(jnp.result_type(x, jnp.complex64))
+    return x.astype(jnp.promote_types(x.aval.dtype, np.float32))
 
 
 @custom_jvp
 def _square_root(x: Any) -> Any:
     t, q = complex_schur(x)
+    return turned_back(_root_of_triangular(t), q)
+
+
+# Diagonal by diagonal, eager calls would cost many times what a compiled one does.
+@partial(jit, inline=True)
+def _root_of_triangular(t: Any) -> Any:
+    root = _root_of_one
+    for _ in t.aval.shape[:-2]:
+        root = vmap(root)
+    return root(t)
+
+
+def _root_of_one(t: Any) -> Any:
     # A zero of negative sign would choose the other root of a negative number.
-    roots = jnp.sqrt(jnp.diagonal(t, axis1=-2, axis2=-1) + 0)[..., None, :]
-    return q @ by_columns(_root_column, t, t, roots) @ adjoint(q)
+    return by_diagonals(_root_element, jnp.sqrt(jnp.diagonal(t) + 0), t)
 
 
-def _root_column(j: Any, found: Any, t: Any, roots: Any) -> Any:
-    """Column j of X X = T: above the diagonal, (X + xⱼⱼ) xⱼ = tⱼ, X having the columns before."""
-    rows = np.arange(t.aval.shape[-1])[:, None]
-    root = column_at(roots, j)
-    matrix, is_zero = shifted(found, root)
-    above = solved_upper(matrix, jnp.where(rows < j, column_at(t, j), 0))
+def _root_element(
+    k: Any, here: Any, ends: tuple[Any, Any], _: Any, x: Diagonals, t: Diagonals
+) -> Any:
+    """Of X X = T: xᵢⱼ (xᵢᵢ + xⱼⱼ) = tᵢⱼ − Σ xᵢₗ xₗⱼ."""
+    rest, total = here - inner(x, x, k), ends[0] + ends[1]
+    is_zero = total == 0
     # 0 x = t has no solution unless t is 0.
-    above = jnp.where(is_zero & (above != 0), np.nan, above)
-    return jnp.where(rows == j, root, above)
+    return jnp.where(is_zero, jnp.where(rest == 0, 0, np.nan), rest / jnp.where(is_zero, 1, total))
 
 
 @_square_root.defjvp
 def _(primals: Any, tangents: Any) -> Any:
     root = _square_root(*primals)
     return root, sylvester(root, root, tangents[0].astype(root.aval.dtype))
-
-
-# Column by column, eager calls would cost many times what a compiled one does.
-_compiled_square_root = jit(_square_root, inline=True)
 
 
 def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
@@ -141,29 +153,32 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
         raise _unfit("result of func", values.aval, expected, fix)
     found = t
     if x.aval.size:
-        found = _of_triangular(t, q, values)
+        found = turned_back(_of_triangular(t, values), q)
     return found if disp else (found, _relative_error(t, found))
 
 
 @partial(jit, inline=True)
-def _of_triangular(t: Any, q: Any, values: Any) -> Any:
-    return q @ by_columns(_parlett_column, t, t, values) @ adjoint(q)
+def _of_triangular(t: Any, values: Any) -> Any:
+    return by_diagonals(_parlett_element, values, t)
 
 
-def _parlett_column(j: Any, found: Any, t: Any, values: Any) -> Any:
-    """Column j of F: above the diagonal, (T − tⱼⱼ) fⱼ = F tⱼ − tⱼ f(tⱼⱼ), as F T = T F."""
-    rows = np.arange(t.aval.shape[-1])[:, None]
-    above = jnp.where(rows < j, column_at(t, j), 0)
-    value = column_at(values[None, :], j)
-    matrix, is_zero = shifted(t, -column_at(jnp.diagonal(t)[None, :], j))
-    column = solved_upper(matrix, jnp.where(rows < j, found @ above - above * value, 0))
-    # Where the eigenvalues i and j are equal, only a row without any coupling says what it is: 0.
-    strict = jnp.triu(t, 1)
-    coupled = jnp.abs(above) + jnp.abs(jnp.triu(found, 1)) @ jnp.abs(above)
-    coupled = coupled + jnp.abs(strict) @ jnp.abs(column)
-    unknown = jnp.any(is_zero & (rows < j) & (coupled > 0))
-    column = jnp.where(unknown, np.nan, column)
-    return jnp.where(rows == j, value, column)
+def _parlett_element(
+    k: Any,
+    here: Any,
+    values: tuple[Any, Any],
+    eigenvalues: tuple[Any, Any],
+    f: Diagonals,
+    t: Diagonals,
+) -> Any:
+    """Of F T = T F: fᵢⱼ (tⱼⱼ − tᵢᵢ) = tᵢⱼ (fⱼⱼ − fᵢᵢ) + Σ (tᵢₗ fₗⱼ − fᵢₗ tₗⱼ)."""
+    gap = eigenvalues[1] - eigenvalues[0]
+    is_zero = gap == 0
+    sums = here * (values[1] - values[0]) + inner(t, f, k) - inner(f, t, k)
+    # Where the two eigenvalues are equal, only an element without any coupling is known: it is 0.
+    size_of_f, size_of_t = [Diagonals(*map(jnp.abs, x)) for x in (f, t)]
+    coupled = jnp.abs(here) + inner(size_of_t, size_of_f, k) + inner(size_of_f, size_of_t, k)
+    unknown = jnp.where(coupled > 0, np.nan, 0)
+    return jnp.where(is_zero, unknown, sums / jnp.where(is_zero, 1, gap))
 
 
 def _relative_error(t: Any, found: Any) -> Any:

@@ -1,12 +1,12 @@
-"""What is computed from the Schur form A = Q T Qᴴ, T triangular: functions of matrices, equations.
+"""The complex Schur form A = Q T Qᴴ, T triangular, and equations that it solves.
 
-All go through the columns of a triangular unknown from the left.  Column j follows from those
-before it by one triangular system, whose matrix is that of the columns so far, shifted.
+An equation goes through the columns of its unknown from the left.  Column j follows from those
+before it by one triangular system, whose matrix is T, shifted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...control.jit.jit import jit
+from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.matrix_stacks import adjoint
 from ...numpy.linalg.operands import inexact_arrays, square_matrices
@@ -29,7 +30,13 @@ def complex_schur(x: Any) -> tuple[Any, Any]:
     function, and which side of it the last digit chose would be chance.
     """
     t, q = lax.linalg.schur(x)
-    return (t, q) if x.aval.dtype.kind == "c" else rsf2csf(t, q)
+    return (t, q) if x.aval.dtype.kind == "c" else _triangularized(t, q)
+
+
+@replayed(2)
+def turned_back(t: Any, q: Any) -> Any:
+    """Q T Qᴴ."""
+    return q @ t @ adjoint(q)
 
 
 def by_columns(column: Callable[..., Any], like: Any, *given: Any) -> Any:
@@ -78,7 +85,7 @@ def solved_upper(t: Any, b: Any) -> Any:
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     """From the real Schur form to the complex one: A = Z T Zᴴ with T triangular.
 
-    A rotation for each block of size 2, from the last to the first, makes it triangular.
+    A rotation for each block of size 2 makes it triangular.
 
     Args:
         T: quasi-triangular matrices `(..., n, n)`, as of `schur`.
@@ -117,49 +124,59 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     return _triangularized(t, z)
 
 
-# Block by block, eager calls would cost many times what a compiled one does.
+# One program, of which eager calls would make many.
 @partial(jit, inline=True)
 def _triangularized(t: Any, z: Any) -> tuple[Any, Any]:
-    """The complex Schur form of a real one."""
+    """The complex Schur form of a real one.
+
+    No two blocks have a row in common, so that their rotations are one unitary matrix G, of three
+    diagonals: T becomes G T Gᴴ, and Z becomes Z Gᴴ.
+    """
+    t, z = of_one_stack(t, z)
+    if t.aval.shape[-1] > 1:
+        g = _rotations(t)
+        t = jnp.triu(adjoint(_turned(g, adjoint(_turned(g, t)))))
+        z = adjoint(_turned(g, adjoint(z)))
     kind = jnp.result_type(t, jnp.complex64)
-    t, z = of_one_stack(t.astype(kind), z.astype(kind))
-    size = t.aval.shape[-1]
-    if size < 2:
-        return t, z
-
-    def step(turn: Any, both: tuple[Any, Any]) -> tuple[Any, Any]:
-        t, z = both
-        first = size - 2 - turn
-        rows = lax.dynamic_slice_in_dim(t, first, 2, axis=t.aval.ndim - 2)
-        turned = _rotation(lax.dynamic_slice_in_dim(rows, first, 2, axis=t.aval.ndim - 1))
-        t = lax.dynamic_update_slice_in_dim(t, turned @ rows, first, axis=t.aval.ndim - 2)
-        return tuple([_columns_turned(x, adjoint(turned), first) for x in (t, z)])
-
-    t, z = lax.fori_loop(0, size - 1, step, (t, z))
-    return jnp.triu(t), z
+    return t.astype(kind), z.astype(kind)
 
 
-def _rotation(x: Any) -> Any:
-    """G, unitary, such that G X Gᴴ is upper triangular, for matrices X of size 2."""
-    a, b, c, d = [x[..., i, j] for i in (0, 1) for j in (0, 1)]
-    is_block = jnp.abs(c) > np.finfo(x.aval.dtype).eps * (jnp.abs(a) + jnp.abs(d))
+def _turned(g: Sequence[Any], x: Any) -> Any:
+    """G X, G being given by its diagonal, that above and that below it, both of its length."""
+    own, above, below = [v[..., None] for v in g]
+    return own * x + above * jnp.roll(x, -1, -2) + below * jnp.roll(x, 1, -2)
+
+
+def _rotations(t: Any) -> list[Any]:
+    """The three diagonals of G."""
+    above, diagonal, below = [jnp.diagonal(t, k, axis1=-2, axis2=-1) for k in (1, 0, -1)]
+    u, v = _rotation(diagonal[..., :-1], above, below, diagonal[..., 1:])
+    begin, end = [[(0, 0)] * (t.aval.ndim - 2) + [ends] for ends in ((1, 0), (0, 1))]
+    own = jnp.pad(u.conj(), end, constant_values=1) * jnp.pad(u, begin, constant_values=1)
+    return [own, jnp.pad(v.conj(), end), jnp.pad(-v, begin)]
+
+
+def _rotation(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any]:
+    """u and v of (ū, v̄; −v, u), which makes blocks (a, b; c, d) upper triangular; 1 and 0 if so."""
+    is_block = jnp.abs(c) > np.finfo(c.aval.dtype).eps * (jnp.abs(a) + jnp.abs(d))
+    half = (a - d) / 2
+    scale = lax.stop_gradient(jnp.where(is_block, jnp.abs(half) + jnp.abs(b) + jnp.abs(c), 1))
     # Others are replaced before the root, so that no derivative of it is infinite.
-    half, b, c = [jnp.where(is_block, *pair) for pair in (((a - d) / 2, 0), (b, -1), (c, 1))]
-    distance = half + jnp.sqrt(half * half + b * c)  # Of an eigenvalue from d.
-    # (distance, c) is its eigenvector; where there is nothing to do it is (1, 0).
-    u, v = jnp.where(is_block, distance, 1), jnp.where(is_block, c, 0)
-    scale = lax.stop_gradient(jnp.maximum(jnp.abs(u), jnp.abs(v)))
-    u, v = u / scale, v / scale
-    length = jnp.sqrt((u * u.conj() + v * v.conj()).real)
-    u, v = u / length, v / length
-    rows = [jnp.stack(row, axis=-1) for row in ((u.conj(), v.conj()), (-v, u))]
-    return jnp.stack(rows, axis=-2)
-
-
-def _columns_turned(x: Any, g: Any, first: Any) -> Any:
-    axis = x.aval.ndim - 1
-    turned = lax.dynamic_slice_in_dim(x, first, 2, axis=axis) @ g
-    return lax.dynamic_update_slice_in_dim(x, turned, first, axis=axis)
+    half, b, c = [
+        jnp.where(is_block, x / scale, other) for x, other in ((half, 0), (b, -1), (c, 1))
+    ]
+    root = half * half + b * c
+    if c.aval.dtype.kind == "c":
+        root = jnp.sqrt(root)
+        parts = [root.real, root.imag]
+    else:
+        size = jnp.sqrt(jnp.abs(root))
+        parts = [jnp.where(root > 0, size, 0), jnp.where(root < 0, size, 0)]
+    # (distance, c) is an eigenvector, the distance that of its eigenvalue from d.
+    real, imaginary = half.real + parts[0], half.imag + parts[1]
+    factor = lax.rsqrt(real**2 + imaginary**2 + jnp.abs(c) ** 2)
+    u = lax.complex(real * factor, imaginary * factor)
+    return jnp.where(is_block, u, 1), jnp.where(is_block, c * factor, 0)
 
 
 def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:

@@ -6,6 +6,7 @@ They are finite far beyond where the functions themselves underflow.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -148,6 +149,9 @@ class LogBetainc(ByFormula):
     formula = functools.partial(incomplete_beta.log_of_tail, upper=False)
     of_narrow = functools.partial(_log_of_beta_tail, upper=False)
 
+    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        return incomplete_beta.kernel_of_single(self, "regular_logs", avals)
+
     d_x = _NO_DERIVATIVE
     d_y = _NO_DERIVATIVE
 
@@ -162,6 +166,9 @@ class LogBetaincc(ByFormula):
     name = "log_betaincc"
     formula = functools.partial(incomplete_beta.log_of_tail, upper=True)
     of_narrow = functools.partial(_log_of_beta_tail, upper=True)
+
+    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        return incomplete_beta.kernel_of_single(self, "regular_logs_of_complement", avals)
 
     d_x = _NO_DERIVATIVE
     d_y = _NO_DERIVATIVE

@@ -10,10 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from ... import lax
+from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
+from ..special._deviances import deviance_at
 from ._arguments import arguments, log_of_one_plus_square, standardized
 from ._t_constant import log_constant
+
+_FAR = 2.0**31
+"""Beyond it 1 + x² is x², and its square would be beyond the largest number."""
 
 
 @replayed(4)
@@ -28,7 +34,7 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     z, scale, df = standardized("t.logpdf", x, loc, scale, df)
     constant = log_constant(df) - lax.log(scale)
-    return constant - 0.5 * (df + 1) * log_of_one_plus_square(z / lax.sqrt(df))
+    return constant + _log_of_power(z, df)
 
 
 @replayed(4)
@@ -36,3 +42,57 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density."""
     return lax.exp(logpdf(*arguments("t.pdf", x, df, loc, scale)))
+
+
+@custom_jvp
+def _log_of_power(z: Any, df: Any) -> Any:
+    """−½ (ν + 1) log(1 + z²/ν)."""
+    return -0.5 * (df + 1) * log_of_one_plus_square(z / lax.sqrt(df))
+
+
+def _slope_by_place(t: Any, out: Any, z: Any, df: Any) -> Any:
+    x = z / lax.sqrt(df)
+    is_far = lax.abs(x) > _FAR
+    share = jnp.where(is_far, df / jnp.where(is_far, z, 1), z * _share_of_one(x))
+    return -t * (share * (1 + 1 / df))
+
+
+def _slope_by_freedom(t: Any, out: Any, z: Any, df: Any) -> Any:
+    # For large ν the logarithm and the rest nearly cancel.
+    x = z / lax.sqrt(df)
+    return 0.5 * t * (_share_of_square(x) / df - _log_beyond_share(x))
+
+
+_log_of_power.defjvps(_slope_by_place, _slope_by_freedom)
+
+
+def _share_of_one(x: Any) -> Any:
+    """1 / (1 + x²)."""
+    near = jnp.where(lax.abs(x) > _FAR, 0, x)
+    return jnp.where(lax.abs(x) > _FAR, 0, 1 / (1 + near * near))
+
+
+def _share_of_square(x: Any) -> Any:
+    """x² / (1 + x²)."""
+    near = jnp.where(lax.abs(x) > _FAR, 0, x)
+    return jnp.where(lax.abs(x) > _FAR, 1, near * near / (1 + near * near))
+
+
+@custom_jvp
+def _log_beyond_share(x: Any) -> Any:
+    """log(1 + x²) − x² / (1 + x²), which is x⁴/2 next to 0."""
+    is_far = lax.abs(x) > _FAR
+    near = jnp.where(is_far, 0, x)
+    power = near * near
+    total = 1 + power
+    of_near = deviance_at(total, lax.full_like(total, 1), -power) / total
+    return jnp.where(is_far, 2 * lax.log(jnp.where(is_far, lax.abs(x), 1)) - 1, of_near)
+
+
+def _slope_beyond_share(t: Any, out: Any, x: Any) -> Any:
+    is_far = lax.abs(x) > _FAR
+    near = x * _share_of_one(x) * _share_of_square(x)
+    return 2 * t * jnp.where(is_far, 1 / jnp.where(is_far, x, 1), near)
+
+
+_log_beyond_share.defjvps(_slope_beyond_share)

@@ -2,7 +2,7 @@
 
 A function has no branches, so that a vector of arguments costs little more than one: which formula
 holds is selected element by element.  Where an argument is outside of what the formulas are made
-for (sines of huge numbers, powers of negative ones) the C library is asked for that element.
+for (sines of huge numbers, powers of 0) the C library is asked for that element.
 Scalars and vectors of any width are computed by the same operations: an element has the same bits
 wherever it stands.
 

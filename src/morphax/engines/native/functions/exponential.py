@@ -84,10 +84,10 @@ def exp(x: Lanes, precision: int = 0) -> Lanes:
     return _scaled(_exp_minus_one(r, precision or size) + 1.0, n)
 
 
-def exp_in_range(x: Lanes) -> Lanes:
+def exp_in_range(x: Lanes, precision: int = 0) -> Lanes:
     """eˣ, with the same bits, of a number whose exponential is a normal one."""
     r, n = _reduced(x)
-    return (_exp_minus_one(r, x.dtype.itemsize) + 1.0) * _power_of_two(n)
+    return (_exp_minus_one(r, precision or x.dtype.itemsize) + 1.0) * _power_of_two(n)
 
 
 def exp2(x: Lanes) -> Lanes:
@@ -147,6 +147,12 @@ def log(x: Lanes, precision: int = 0) -> Lanes:
     return _with_ends(x, x, _log_of_parts(k, f, None, precision or size))
 
 
+def log_beyond_one(x: Lanes, precision: int) -> Lanes:
+    """log x of a number from 1 on, infinite or NaN."""
+    k, f = _exponent_and_fraction(x)
+    return _log_of_parts(k, f, None, precision).where(x < math.inf, x)
+
+
 def _with_ends(x: Lanes, argument: Lanes, result: Lanes) -> Lanes:
     """The logarithm of an argument that may be 0, negative, infinite or NaN."""
     finite = result.where(x < math.inf, x)
@@ -184,18 +190,25 @@ def log1p(x: Lanes) -> Lanes:
 
 
 def power(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
-    """x^y of float32, in float64, and where it is none: x is not positive, or one is infinite."""
+    """x^y of float32, in float64, and where it is none: x is 0, or one is infinite or NaN."""
     return power_of_known(x, y, log_of_base(x))
 
 
 def log_of_base(x: Lanes) -> Lanes:
-    """Log x of float32 as a float64, for powers."""
-    return log(x.to(F64), 4)
+    """Log |x| of float32 as a float64, for powers."""
+    return log(x.call("fabs").to(F64), 4)
 
 
 def power_of_known(x: Lanes, y: Lanes, log_of_x: Lanes) -> tuple[Lanes, Lanes]:
     """The power, where the logarithm of the base is known."""
-    inside = (x > 0.0) & (x < math.inf) & (y.call("fabs") < math.inf)
+    size = x.call("fabs")
+    inside = (size > 0.0) & (size < math.inf) & (y.call("fabs") < math.inf)
     # Far beyond the range of float32, and far within that of float64.
     r, n = _reduced((y.to(F64) * log_of_x).clamped(-200.0, 200.0))
-    return ((_exp_minus_one(r, 4) + 1.0) * _power_of_two(n)).to(F32), ~inside
+    power = ((_exp_minus_one(r, 4) + 1.0) * _power_of_two(n)).to(F32)
+    # Of a negative base whole powers are real, and odd ones negative.
+    half = 0.5 * y
+    is_even = half.call("floor").equals(half)
+    is_whole = y.call("floor").equals(y)
+    of_negative = power.where(is_even, -power).where(is_whole, math.nan)
+    return of_negative.where(x < 0.0, power), ~inside

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .exponential import exp, exp_in_range, expm1, log1p
+from .exponential import exp, exp_in_range, expm1, log_beyond_one
 from .kernel import F32, F64, Lanes
 
 # Of (tanh x − x) / x³, in x², up to 0.6 and up to 0.55.
@@ -24,6 +24,9 @@ _TANH = {
 _NEAR = {4: 0.6, 8: 0.55}
 # From here on tanh is 1.
 _FAR = {4: 10.0, 8: 22.0}
+# Up to here arsinh x and artanh x are x in float32, and float64 has the digits of logarithms near 1
+# beyond.
+_LINEAR = 2.0**-14
 
 
 def tanh(x: Lanes) -> Lanes:
@@ -51,23 +54,22 @@ def cosh(x: Lanes) -> Lanes:
 
 
 def asinh(x: Lanes) -> Lanes:
-    """Arsinh x of float32: ``log1p(x + x² / (1 + √(1 + x²)))``."""
+    """Arsinh x of float32: ``log(x + √(x² + 1))``."""
     wide = x.call("fabs").to(F64)
-    square = wide * wide
-    added = square / ((square + 1.0).call("sqrt") + 1.0)
-    # Of infinity the quotient is none.
-    return log1p(wide + added.where(square < math.inf, square)).to(F32).with_sign_of(x)
+    value = log_beyond_one(wide + (wide * wide + 1.0).call("sqrt"), 4)
+    return value.to(F32).where(wide > _LINEAR, x.call("fabs")).with_sign_of(x)
 
 
 def acosh(x: Lanes) -> Lanes:
-    """Arcosh x of float32, NaN below 1."""
+    """Arcosh x of float32, NaN below 1: ``log(x + √(x² − 1))``; of float32, squares are exact."""
     wide = x.to(F64)
-    t = wide - 1.0
-    value = log1p(t + (t * (wide + 1.0)).call("sqrt"))
-    return wide.like(math.nan).where(t < 0.0, value).to(F32)
+    value = log_beyond_one(wide + (wide * wide - 1.0).call("sqrt"), 4)
+    return wide.like(math.nan).where(wide < 1.0, value).to(F32)
 
 
 def atanh(x: Lanes) -> Lanes:
-    """Artanh x of float32, infinite at ±1."""
+    """Artanh x of float32, infinite at ±1: ``½ log ((1 + x) / (1 − x))``."""
     wide = x.call("fabs").to(F64)
-    return (0.5 * log1p((wide + wide) / (1.0 - wide))).to(F32).with_sign_of(x)
+    value = 0.5 * log_beyond_one((wide + 1.0) / (1.0 - wide), 4)
+    value = wide.like(math.nan).where(wide > 1.0, value)
+    return value.to(F32).where(wide > _LINEAR, x.call("fabs")).with_sign_of(x)

@@ -7,19 +7,20 @@ from typing import Any
 
 from ...loops.operations import MATH_OF_TWO
 from ...loops.program import DType
-from . import exponential, hyperbolic, trigonometric
+from . import error_function, exponential, hyperbolic, trigonometric
 from .kernel import F32, F64, Kernel
 
 _OF_BOTH: dict[str, Callable[..., Any]] = {
     **{"exp": exponential.exp, "exp2": exponential.exp2, "expm1": exponential.expm1},
     **{"log": exponential.log, "log2": exponential.log2, "log1p": exponential.log1p},
     **{"sin": trigonometric.sin, "cos": trigonometric.cos, "atan": trigonometric.atan},
-    **{"atan2": trigonometric.atan2, "tanh": hyperbolic.tanh},
+    **{"tan": trigonometric.tan, "atan2": trigonometric.atan2, "tanh": hyperbolic.tanh},
 }
 _OF_F32: dict[str, Callable[..., Any]] = {
-    **{"tan": trigonometric.tan, "asin": trigonometric.asin, "acos": trigonometric.acos},
+    **{"asin": trigonometric.asin, "acos": trigonometric.acos},
     **{"sinh": hyperbolic.sinh, "cosh": hyperbolic.cosh, "asinh": hyperbolic.asinh},
     **{"acosh": hyperbolic.acosh, "atanh": hyperbolic.atanh, "pow": exponential.power},
+    **{"erf": error_function.erf, "erfc": error_function.erfc},
 }
 
 

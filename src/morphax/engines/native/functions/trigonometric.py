@@ -7,6 +7,7 @@ them of 33 bits, so that products with n below 2²⁰ are exact; beyond, the C l
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from .kernel import F32, F64, Lanes
 
@@ -66,20 +67,26 @@ def _reduced_shortly(x: Lanes) -> tuple[Lanes, Lanes]:
     return n.times_plus(-second, n.times_plus(-first, x)), moved.bits()
 
 
-def _sin_of_rest(r: Lanes, low: Lanes | None) -> Lanes:
+def _sin_of_rest(r: Lanes, low: Lanes | None) -> tuple[Lanes, Lanes]:
+    """The sine as a sum of a number and a smaller one."""
     z = r * r
     series = (z * r) * z.polynomial(_SIN[r.dtype.itemsize])
-    return r + (series if low is None else series + low)
+    return r, series if low is None else series + low
 
 
-def _cos_of_rest(r: Lanes, low: Lanes | None) -> Lanes:
+def _cos_of_rest(r: Lanes, low: Lanes | None) -> tuple[Lanes, Lanes]:
+    """The cosine likewise."""
     z = r * r
     half = 0.5 * z
     near = 1.0 - half
     series = (z * z) * z.polynomial(_COS[r.dtype.itemsize])
     if low is not None:
         series = series - r * low
-    return near + (((1.0 - near) - half) + series)
+    return near, ((1.0 - near) - half) + series
+
+
+def _sum(parts: tuple[Lanes, Lanes]) -> Lanes:
+    return parts[0] + parts[1]
 
 
 def _quarter_turns(x: Lanes, more: int) -> tuple[Lanes, Lanes]:
@@ -88,10 +95,11 @@ def _quarter_turns(x: Lanes, more: int) -> tuple[Lanes, Lanes]:
     if x.dtype == F32:
         r, turns = _reduced_shortly(x.to(F64))
         rest = r.to(F32)
-        sine, cosine = _sin_of_rest(rest, None), _cos_of_rest(rest, None)
+        parts = _sin_of_rest(rest, None), _cos_of_rest(rest, None)
     else:
         r, low, turns = _reduced(x)
-        sine, cosine = _sin_of_rest(r, low), _cos_of_rest(r, low)
+        parts = _sin_of_rest(r, low), _cos_of_rest(r, low)
+    sine, cosine = map(_sum, parts)
     turns = turns + more if more else turns
     value = sine.where((turns & 1).equals(0), cosine)
     return value.where((turns & 2).equals(0), -value), outside
@@ -109,12 +117,39 @@ def cos(x: Lanes) -> tuple[Lanes, Lanes]:
 
 
 def tan(x: Lanes) -> tuple[Lanes, Lanes]:
-    """Tan x of float32, and where x is too large."""
-    r, turns = _reduced_shortly(x.to(F64))
-    sine, cosine = _sin_of_rest(r, None), _cos_of_rest(r, None)
-    is_even = (turns & 1).equals(0)
-    value = (sine.where(is_even, -cosine) / cosine.where(is_even, sine)).to(F32)
+    """Tan x, and where x is too large."""
+    if x.dtype == F32:
+        r, turns = _reduced_shortly(x.to(F64))
+        sine, cosine = _sum(_sin_of_rest(r, None)), _sum(_cos_of_rest(r, None))
+        is_even = (turns & 1).equals(0)
+        value = (sine.where(is_even, -cosine) / cosine.where(is_even, sine)).to(F32)
+    else:
+        r, low, turns = _reduced(x)
+        pairs = [_two_parts(parts(r, low)) for parts in (_sin_of_rest, _cos_of_rest)]
+        is_even = (turns & 1).equals(0)
+        above = [a.where(is_even, -b) for a, b in zip(*pairs, strict=True)]
+        below = [b.where(is_even, a) for a, b in zip(*pairs, strict=True)]
+        value = _quotient(above, below)
     return x.where(x.equals(0.0), value), ~(x.call("fabs") < _LARGEST)
+
+
+def _two_parts(parts: tuple[Lanes, Lanes]) -> tuple[Lanes, Lanes]:
+    """The rounded sum, and what it leaves."""
+    total = _sum(parts)
+    return total, (parts[0] - total) + parts[1]
+
+
+def _quotient(above: Sequence[Lanes], below: Sequence[Lanes]) -> Lanes:
+    """The quotient of two sums: half of its digits, and the rest, whose products are exact."""
+    (top, low_top), (bottom, low_bottom) = above, below
+    first, half = _first_digits(top / bottom), _first_digits(bottom)
+    rest = (top - first * half) - first * (bottom - half)
+    return first + (rest + (low_top - first * low_bottom)) / bottom
+
+
+def _first_digits(x: Lanes) -> Lanes:
+    """The first 26 of the 53 digits of a float64."""
+    return (x.bits() & -(1 << 27)).as_float()
 
 
 def atan(x: Lanes) -> Lanes:

@@ -9,9 +9,12 @@ import numpy as np
 from .... import lax
 from .... import numpy as jnp
 from ....core import Operand, aval_of
+from ....engines.reference.replay import replayed
 from ..bcoo.layout import batch_places, columns, padding_place, with_batch
 
 
+# Operations on BCSR are those on BCOO, so that eager calls meet this by itself.
+@replayed(2)
 def coordinates(indices: Operand, indptr: Operand) -> Any:
     """Indices of BCOO, of shape ``(*batch, nse, 2)``; elements behind the last row are padding."""
     held, ends = aval_of(indices), aval_of(indptr)

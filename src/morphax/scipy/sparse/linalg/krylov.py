@@ -1,14 +1,14 @@
 """Krylov methods for one vector: each returns the solution and what became of the iteration.
 
-The state is 0 if the residual is small enough, −1 if the iteration broke down in NaN or infinity,
-and otherwise the number of steps after which it was given up.
+The state is 0 if the residual is small enough, −1 if the iteration broke down in NaN or infinity or
+had no step, and otherwise the number of steps after which it was given up.
 
 References:
     Y. Saad, "Iterative Methods for Sparse Linear Systems", 2nd edition, SIAM 2003: algorithms 9.1
     (conjugate gradients), 7.7 (BiCGSTAB), 6.9 and 6.11 (GMRES), each with a preconditioner on the
     right, as in 9.5, so that the residual is that of the system itself.
-    E. Ayachour, "A fast implementation for GMRES method", Journal of Computational and Applied
-    Mathematics 159 (2003).
+    Y. Saad and M. H. Schultz, "GMRES: a generalized minimal residual algorithm for solving
+    nonsymmetric linear systems", SIAM Journal on Scientific and Statistical Computing 7 (1986).
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def _ended(x: Any, residual: Any, small: Any, step: Any) -> tuple[Any, Any]:
     """The solution, NaN after a breakdown, and the state of the iteration."""
     sound = jnp.isfinite(residual)
     # An infinite right-hand side has an infinite tolerance.
-    state = jnp.where(sound, jnp.where(residual <= small, 0, step), -1)
+    given_up = jnp.where(step == 0, -1, step)
+    state = jnp.where(sound, jnp.where(residual <= small, 0, given_up), -1)
     return jnp.where(sound, x, np.nan), state
 
 
@@ -137,20 +138,22 @@ def minimal_residuals(
 def _correction(a: Operator, r: Any, size: int, goal: Any) -> Any:
     """The y of a Krylov space for which ‖r − A y‖ is least.
 
-    The basis grows until the norm is at most `goal`.  That norm is ‖r‖ / ‖g‖, where g, with g₀ = 1,
-    is orthogonal to all columns of the Hessenberg matrix, and grows by one element with each.
+    The basis V grows until the norm is at most `goal`.  With A V = V' H, where H has one row more
+    than columns, rotations Q make Q H a triangle above a row of zeros, column by column; the norm
+    is that of the element of Q e₀ ‖r‖ in this row.
     """
     beta = _norm(r)
     basis = jnp.zeros((size + 1, r.aval.shape[0]), r.aval.dtype).at[0].set(r / beta)
     columns = jnp.zeros((size, size + 1), r.aval.dtype)
-    normal = jnp.zeros(size + 1, r.aval.dtype).at[0].set(1)
+    turns = jnp.eye(size + 1, dtype=r.aval.dtype)
+    rows = np.arange(size + 1)
 
     def go_on(state: Any) -> Any:
-        step, _, _, normal = state
-        return (step < size) & (beta > goal * _norm(normal))
+        step, _, _, turns = state
+        return (step < size) & (beta * jnp.abs(turns[step, 0]) > goal)
 
     def advance(state: Any) -> Any:
-        step, basis, columns, normal = state
+        step, basis, columns, turns = state
         w = a(basis[step])
         length = _norm(w)
         column = jnp.zeros(size + 1, r.aval.dtype)
@@ -159,16 +162,39 @@ def _correction(a: Operator, r: Any, size: int, goal: Any) -> Any:
             parts = jnp.conj(basis) @ w
             column, w = column + parts, w - parts @ basis
         rest = _norm(w)
+        # A space that A maps into itself holds the solution: further vectors are zeros.
         is_new = rest > jnp.finfo(r.aval.dtype).eps * length
         basis = basis.at[step + 1].set(jnp.where(is_new, w / jnp.where(is_new, rest, 1), 0))
-        missing = jnp.sum(normal * column)
-        normal = normal.at[step + 1].set(-missing / jnp.where(is_new, rest, 1e-30))
-        column = column.at[step + 1].set(jnp.where(is_new, rest, 0))
-        # A space that A maps into itself holds the solution: further vectors are zeros.
-        return step + 1, basis, columns.at[step].set(column), normal
+        column = turns @ column
+        column, turns = _turned(step, rows, column, jnp.where(is_new, rest, 0), turns)
+        return step + 1, basis, columns.at[step].set(column), turns
 
-    state = lax.while_loop(go_on, advance, (0, basis, columns, normal))
-    _, basis, columns, _ = state
-    target = jnp.zeros(size + 1, r.aval.dtype).at[0].set(beta)
-    weights = jnp.linalg.lstsq(columns.T, target)[0]
-    return weights @ basis[:size]
+    _, basis, columns, turns = lax.while_loop(go_on, advance, (0, basis, columns, turns))
+    return _of_triangle(columns[:, :size].T, beta * turns[:size, 0]) @ basis[:size]
+
+
+def _turned(step: Any, rows: Any, column: Any, rest: Any, turns: Any) -> tuple[Any, Any]:
+    """Rows `step` and the next one of a column and of rotations, turned such that `rest` vanishes.
+
+    The element of the column in the next row is `rest`, which is real.
+    """
+    head = column[step]
+    length = lax.sqrt(lax.square(jnp.abs(head)) + lax.square(rest))
+    is_zero = length == 0
+    cosine = jnp.where(is_zero, 1, head / jnp.where(is_zero, 1, length))
+    sine = jnp.where(is_zero, 0, rest / jnp.where(is_zero, 1, length))
+    first, second = turns[step], turns[step + 1]
+    turns = turns.at[step].set(jnp.conj(cosine) * first + sine * second)
+    turns = turns.at[step + 1].set(cosine * second - sine * first)
+    return jnp.where(rows < step, column, jnp.where(rows == step, length, 0)), turns
+
+
+def _of_triangle(t: Any, b: Any) -> Any:
+    """x of T x = b, T upper triangular, with 0 where the diagonal is next to nothing."""
+    size = b.aval.shape[0]
+    diagonal = jnp.abs(jnp.diagonal(t))
+    least = size * jnp.finfo(t.aval.dtype).eps * jnp.max(diagonal)
+    is_known = diagonal > least
+    t = jnp.where(is_known[:, None], t, jnp.eye(size, dtype=t.aval.dtype))
+    b = jnp.where(is_known, b, 0)[:, None]
+    return lax.linalg.triangular_solve(t, b, left_side=True, lower=False)[:, 0]

@@ -49,8 +49,8 @@ def cg(
 
     Returns:
         `(x, info)`: the solution, like `b`, and an integer: 0 if it is as exact as was asked for,
-        the number of steps if they were not enough, −1 if the iteration broke down, in which case x
-        is NaN.
+        the number of steps if they were not enough, −1 if there was none (a tolerance of NaN, or
+        ``maxiter=0``), and if the iteration broke down, in which case x is NaN.
 
     Raises:
         TypeError: if `A` or `M` is no operator, or maps `b` to another structure.

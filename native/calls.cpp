@@ -169,15 +169,17 @@ PyObject* call_by_slot(PyObject* self, PyObject* args, PyObject* kwargs) {
     return function(self, values, count, nullptr);
   }
   return guarded([&] {
-    const nb::object names = checked(PySequence_Tuple(kwargs));
-    const nb::object named = checked(PyDict_Values(kwargs));
-    std::vector<PyObject*> all(values, values + count);
-    for (Py_ssize_t i = 0; i < length(named.ptr()); ++i) {
-      if (!PyUnicode_Check(item(names.ptr(), i))) {
+    const nb::object names = checked(PyTuple_New(PyDict_GET_SIZE(kwargs)));
+    References all;
+    for (Py_ssize_t i = 0; i < count; ++i) all.push(values[i]);
+    PyObject *name = nullptr, *value = nullptr;
+    for (Py_ssize_t i = 0, at = 0; PyDict_Next(kwargs, &at, &name, &value); ++i) {
+      if (!PyUnicode_Check(name)) {
         PyErr_SetString(PyExc_TypeError, "keywords must be strings");
         throw nb::python_error();
       }
-      all.push_back(item(named.ptr(), i));
+      PyTuple_SET_ITEM(names.ptr(), i, Py_NewRef(name));
+      all.push(value);
     }
     return checked(function(self, all.data(), count, names.ptr()));
   });

@@ -11,29 +11,38 @@
 #include <atomic>
 #include <thread>
 
+// Found without a call of the loader, as each thread has it from its start.
+#if defined(__ELF__)
+#define MORPHAX_NEAR __attribute__((tls_model("initial-exec")))
+#else
+#define MORPHAX_NEAR
+#endif
+
 namespace morphax::process_end {
 
 inline std::atomic<bool> has_begun{false};
 inline std::thread::id ending_thread;
 // Calls under way in all threads, and those within each other in this one.
 inline std::atomic<int> num_calls{0};
-inline thread_local int depth = 0;
+MORPHAX_NEAR inline thread_local int depth = 0;
 
 // Whether the interpreter ends, in another thread.
 inline bool is_late() noexcept {
   return has_begun.load(std::memory_order_acquire) && std::this_thread::get_id() != ending_thread;
 }
 
-// Without Python's lock.
+// Without Python's lock; nobody waits for this thread any more.
 [[noreturn]] void wait_for_it() noexcept;
 
 // A call that the end waits for; made and destroyed with Python's lock.
 class Call {
  public:
   Call() noexcept {
-    if (depth++ > 0) return;
-    stay_if_late();
-    num_calls.fetch_add(1, std::memory_order_relaxed);
+    if (depth == 0) {
+      stay_if_late();
+      num_calls.fetch_add(1, std::memory_order_relaxed);
+    }
+    ++depth;
   }
   ~Call() {
     if (--depth > 0) return;

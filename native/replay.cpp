@@ -12,6 +12,7 @@
 
 #include "calls_context.h"
 #include "keys.h"
+#include "process_end.h"
 
 namespace morphax::replay {
 
@@ -297,12 +298,15 @@ nb::object known_application(PyObject* table, PyObject* primitive, PyObject* ope
 }
 
 PyObject* known_application_of_python(PyObject*, PyObject* const* arguments, Py_ssize_t) {
-  return guarded(
-      [&] { return known_application(arguments[0], arguments[1], arguments[2], arguments[3]); });
+  return guarded([&] {
+    const process_end::Call under_way;
+    return known_application(arguments[0], arguments[1], arguments[2], arguments[3]);
+  });
 }
 
 PyObject* known_result_of_python(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   return guarded([&] {
+    const process_end::Call under_way;
     return known_result(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
   });
 }

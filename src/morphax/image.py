@@ -180,17 +180,21 @@ def _resampled(
     dtype = out.dtype
     # Narrow dtypes cannot hold positions: 1001 is no bfloat16.
     real = dtypes.promote_types(dtypes.finfo(dtype).dtype, np.float32)
+    order = list(range(out.ndim))
     for axis, scale, translation in zip(axes, scales, translations, strict=True):
         factor, shift = jnp.asarray(scale, real), jnp.asarray(translation, real)
-        weights = _weights(method, out.shape[axis], shape[axis], factor, shift, antialias)
+        place = order.index(axis)
+        weights = _weights(method, out.shape[place], shape[axis], factor, shift, antialias)
         weights = weights.astype(dtype)
-        # The new axis comes first or last, so that few elements have to move.
-        if axis < out.ndim - 1:
-            summed = jnp.tensordot(weights, out, (0, axis), precision=precision)
-            out = jnp.moveaxis(summed, 0, axis)
+        # Sums have the new axis first or last; their axes are put in order once, in the end.
+        del order[place]
+        if axis == axes[0] and place < out.ndim - 1:
+            out = jnp.tensordot(weights, out, (0, place), precision=precision)
+            order.insert(0, axis)
         else:
-            out = jnp.tensordot(out, weights, (axis, 0), precision=precision)
-    return out
+            out = jnp.tensordot(out, weights, (place, 0), precision=precision)
+            order.append(axis)
+    return jnp.transpose(out, np.argsort(order).tolist())
 
 
 def _nearest(image: Any, shape: tuple[int, ...], axes: Sequence[int]) -> Any:

@@ -11,7 +11,8 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
-from morphax.engines.loops.program import For, Store, walk
+from morphax.engines.loops import joining
+from morphax.engines.loops.program import Copy, For, Store, walk
 from morphax.engines.native.machine_code import compile_loops
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.c_library import checked_program
@@ -53,6 +54,43 @@ def test_one_element_among_padding(label: str, dtype: str) -> None:
 def by_loops(function: Callable[..., Any], *operands: Any) -> list[Any]:
     program = checked_program(make_jaxpr(function)(*operands), "f")
     return call(program, compile_loops(program), *operands)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_many_elements_are_joined_row_by_row(axis: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "_BEYOND_CACHES", 1)
+    x, y = [np.random.default_rng(i).normal(size=(3, 5, 4)).astype(np.float32) for i in (0, 1)]
+
+    def joined(x: Any, y: Any) -> Any:
+        shared = jnp.sin(x) + y
+        parts = [x, shared, 2 * y, jnp.ones_like(x), jnp.tanh(y), lax.rev(shared, (axis,)), shared]
+        return (
+            jnp.concatenate(parts, axis),
+            jnp.stack([*parts, x[:, ::-1]], axis),
+            jnp.concatenate([x, x], axis) + 1,
+            shared,
+        )
+
+    found = by_loops(joined, x, y)
+    for mine, theirs in zip(found, jax.tree.leaves(joined(x, y)), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: jnp.repeat(x, 3, 0),
+        lambda x: jnp.tile(x, (2, 3)),
+        lambda x: x.T.reshape(5, 12),
+        lambda x: jnp.ravel(jnp.sin(x.T) + x.T),
+    ],
+)
+def test_what_is_stored_to_be_reshaped_is_the_result(function: Callable[..., Any]) -> None:
+    x = np.random.default_rng(0).normal(size=(10, 6)).astype(np.float32)
+    program = checked_program(make_jaxpr(function)(x), "f")
+    assert not any([isinstance(s, Copy) for s in walk(program.body)])
+    (found,) = call(program, compile_loops(program), x)
+    np.testing.assert_allclose(found, function(jnp.asarray(x)), rtol=1e-6)
 
 
 def test_what_is_read_is_what_was_there() -> None:

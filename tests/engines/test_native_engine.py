@@ -755,8 +755,25 @@ def test_large_products_are_told_before_translation(
     assert told is ("large product" in judged.reason)
 
 
-@pytest.mark.parametrize(("members", "is_much"), [(75, False), (80, True)])
-def test_large_stacks_of_products_are_for_several_threads(members: int, is_much: bool) -> None:
-    x = jnp.ones((members, 60, 60))
-    (dot,) = jax.make_jaxpr(lambda x: jnp.einsum("bij,bkj->bik", x, x))(x).eqns
+LARGE_PRODUCTS = {
+    "few of float32": ((75, 60, 60), "float32", None, False),
+    "many of float32": ((80, 60, 60), "float32", None, True),
+    "int8": ((1, 130, 130), "int8", np.int32, True),
+    "small ones of int8": ((1, 120, 120), "int8", np.int32, False),
+    "sums of int8": ((1, 300, 300), "int8", None, False),
+    "int32": ((1, 200, 200), "int32", None, False),
+    "large ones of int32": ((1, 210, 210), "int32", None, True),
+}
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "wanted", "is_much"), LARGE_PRODUCTS.values(), ids=LARGE_PRODUCTS
+)
+def test_which_products_are_for_libraries(
+    shape: tuple[int, ...], dtype: str, wanted: Any, is_much: bool
+) -> None:
+    def product(x: Any) -> Any:
+        return lax.dot_general(x, x, (((2,), (1,)), ((0,), (0,))), preferred_element_type=wanted)
+
+    (dot,) = jax.make_jaxpr(product)(jnp.ones(shape, dtype)).eqns
     assert dot.primitive.is_much_for_loops(*[v.aval for v in dot.invars], **dot.params) is is_much

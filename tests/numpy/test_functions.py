@@ -19,6 +19,7 @@ from morphax.core.check import check_jaxpr
 from tests.cases.op_case import TOLERANCE, widened
 from tests.numpy.all_cases import CASES
 from tests.numpy.case import JnpCase
+from tests.numpy.tables.products import EINSUMS
 
 GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())
 BY_DTYPE = [pytest.param(c, d, id=f"{c.label}-{d}") for c in CASES for d in c.dtypes]
@@ -228,6 +229,20 @@ def test_einsum_takes_lists_of_any_labels(label: Any) -> None:
     # Axes of a result that nobody names are in the order of the labels.
     np.testing.assert_allclose(jnp.einsum(x, [k, j], y, [j, i]), (x @ y).T)
     np.testing.assert_allclose(jnp.einsum(x, [..., j], y, [j, k], [..., k]), x @ y)
+
+
+@pytest.mark.parametrize(("subscripts", "shapes"), [(text, shapes) for text, *shapes in EINSUMS])
+def test_einsum_of_truth_values(subscripts: str, shapes: list[tuple[int, ...]]) -> None:
+    rng = np.random.default_rng(len(subscripts))
+    operands = [rng.random(shape) < 0.6 for shape in shapes]
+    counts = np.einsum(subscripts, *[x.astype(int) for x in operands])
+    found = jnp.einsum(subscripts, *operands)
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found, counts > 0)
+    for dtype in (np.int32, np.float32):
+        found = jnp.einsum(subscripts, *operands, preferred_element_type=dtype)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, counts)
 
 
 def test_einsum_refuses_labels_without_an_order() -> None:

@@ -49,6 +49,26 @@ def test_results_are_rounded_once(name: str, engine: str) -> None:
     assert np.max(np.abs(given - expected) / unit) < 0.52
 
 
+SLOPES: dict[str, Callable[[Any], Any]] = {
+    "expi": lambda x: mpmath.exp(x) / x,
+    "exp1": lambda x: -mpmath.exp(-x) / x,
+    "sine_integral": lambda x: mpmath.sin(x) / x,
+    "cosine_integral": lambda x: mpmath.cos(x) / x,
+}
+
+
+@pytest.mark.parametrize("engine", ["eager", *ENGINES])
+@pytest.mark.parametrize("name", SLOPES)
+def test_slopes(name: str, engine: str) -> None:
+    function, _, numbers = CASES[name]
+    x = numbers[numbers != 0].astype(np.float32)
+    expected = np.array([float(SLOPES[name](mpmath.mpf(float(v)))) for v in x])
+    slope = jax.vmap(jax.grad(function))
+    if engine != "eager":
+        slope = jax.jit(slope, compiler_options={"jax_cpu_engine": engine})
+    np.testing.assert_allclose(np.asarray(slope(x), float), expected, rtol=6e-7)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_limits(engine: str) -> None:
     x = np.array([0, -0.0, np.inf, -np.inf, np.nan, 200, -200], np.float32)

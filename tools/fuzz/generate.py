@@ -25,13 +25,16 @@ DTYPES = {
     "float32": 45,
     "int32": 12,
     "bool": 6,
-    "uint8": 6,
-    "int8": 6,
+    "uint8": 5,
+    "int8": 5,
+    "int16": 2,
+    "uint16": 2,
+    "uint32": 3,
     "float16": 5,
     "bfloat16": 6,
     "complex64": 6,
 }
-DTYPES_X64 = {**DTYPES, "float64": 40, "int64": 12, "complex128": 4}
+DTYPES_X64 = {**DTYPES, "float64": 40, "int64": 12, "uint64": 3, "complex128": 4}
 SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1.0, -1.0, 0.5, 2.0, 1e30, -1e-30]
 WRAPPERS = [
     "{}",
@@ -52,7 +55,7 @@ def _number(rng: random.Random, dtype: str, special: bool) -> Any:
         info = _iinfo(dtype)
         if special and rng.random() < 0.4:
             return int(rng.choice([info.min, info.max, 0, info.max - 1]))
-        return rng.randint(0, 6) if dtype == "uint8" else rng.randint(-3, 5)
+        return rng.randint(0, 6) if dtype.startswith("uint") else rng.randint(-3, 5)
     if special and rng.random() < 0.4:
         return rng.choice(SPECIAL)
     number = rng.randint(-16, 16) / 8

@@ -1,28 +1,9 @@
-"""Tables of operations.
-
-A row is a text and the kinds that its operands may have: a string for each, of ``b`` (bool), ``u``
-(unsigned), ``i`` (int), ``f`` (float), ``c`` (complex).  Words that begin with ``$`` are replaced
-by random parameters which suit the first operand; see `parameters`.
-"""
+"""Tables of operations, in families."""
 
 from __future__ import annotations
 
-NUMBER = "fiu"
-ANY = "fiubc"
-FLOAT = "f"
-Row = tuple[str, tuple[str, ...]]
-
-
-def calls(names: str, *kinds: str, module: str = "jnp") -> list[Row]:
-    """Rows that call functions of these names."""
-    operands = ", ".join(f"{{{i}}}" for i in range(len(kinds)))
-    return [(f"{module}.{name}({operands})", kinds) for name in names.split()]
-
-
-def texts(kinds: tuple[str, ...], *texts: str) -> list[Row]:
-    """Rows of texts, for operands of these kinds."""
-    return [(text, kinds) for text in texts]
-
+from .indexing import INDEXING
+from .rows import ANY, FLOAT, NUMBER, Row, calls, texts
 
 UNARY = [
     *calls("sin cos tanh square abs sign negative exp arctan sinc expm1 arcsinh", "fc"),
@@ -162,6 +143,10 @@ REDUCTIONS = [
         "lax.associative_scan(lambda a, b: a * b + b, {0}, axis=$axis0)",
         "lax.reduce_window({0}, np.zeros((), {0}.dtype), lax.add, $window, $strides, 'SAME')",
         "lax.reduce_window({0}, np.ones((), {0}.dtype), lax.max, $window, $strides, 'VALID')",
+        "lax.reduce_window({0}, np.ones((), {0}.dtype), lax.mul, $window, $strides, 'SAME',"
+        " window_dilation=$strides)",
+        "lax.reduce_window({0}, np.zeros((), {0}.dtype), lax.add, $window, $strides, 'SAME',"
+        " base_dilation=$strides)",
     ),
     *texts(
         ("f",),
@@ -292,62 +277,14 @@ PRODUCTS = [
         " [(1, 2)], lhs_dilation=(2,), rhs_dilation=(2,))",
         "lax.conv(jnp.atleast_2d({0})[None, None], jnp.ones((2, 1, 2, 1)), (1, 2), 'SAME')",
         "jnp.vander({0}.ravel()[:3], 3)",
+        "lax.conv_general_dilated({0}.ravel()[None, :, None], {0}.ravel()[:2][:, None, None], (1,),"
+        " 'SAME', dimension_numbers=('NHC', 'HIO', 'CNH'))",
+        "jnp.linalg.det(jnp.eye(2, dtype={0}.dtype) * 2 + jnp.sin({0}.ravel()[:1]))",
+        "jnp.linalg.inv(jnp.eye(2, dtype={0}.dtype) * 3 + jnp.sin({0}.ravel()[:1]))",
+        "jnp.linalg.matrix_power(jnp.atleast_2d({0}) @ jnp.atleast_2d({0}).T, 2)",
         "jnp.cov(jnp.atleast_2d({0}))",
     ),
 ]  # fmt: skip
-
-INDEXING = [
-    *texts(
-        (ANY,),
-        "{0}[$index]",
-        "{0}[$slice]",
-        "{0}[$slice, None]",
-        "{0}[..., $slice]",
-        "{0}[$array]",
-        "{0}[jnp.array($array), ...]",
-        "{0}[jnp.array($array)[:, None]]",
-        "{0}[::-1]",
-        "jnp.take({0}, jnp.array($array), axis=$axisopt, mode=$takemode)",
-        "jnp.take({0}, $index, axis=$axis)",
-        "lax.dynamic_slice_in_dim({0}, $index, 1, axis=$axis0)",
-        "lax.dynamic_index_in_dim({0}, $index, axis=$axis0, keepdims=False)",
-        "lax.dynamic_update_slice_in_dim({0}, {0}[:1] * 2, $index, axis=0)",
-        "{0}.at[$index].set($int)",
-        "{0}.at[jnp.array($array)].add($int)",
-        "{0}.at[jnp.array($array)].mul(2, mode=$scattermode)",
-        "{0}.at[$slice].set({0}[$slice] * 2)",
-        "{0}.at[$index].apply(lambda v: v * 3)",
-        "{0}.at[jnp.array($array)].get(mode=$getmode, fill_value=7)",
-        "{0}.at[..., $index].set({0}[..., $index] + 1)",
-        "{0}.at[jnp.array($array)].set({0}[jnp.array($array)] * 2, unique_indices=False)",
-        "jnp.where({0} == 0, 5, {0})",
-        "jnp.compress(np.array([True, False, True])[:len({0})], {0}, axis=0)",
-        "jnp.extract({0} == {0}, {0}, size=2, fill_value=0)",
-        "jnp.fill_diagonal(jnp.atleast_2d({0}), 9, inplace=False)",
-    ),
-    *texts(
-        (NUMBER,),
-        "{0}.at[jnp.array($array)].max($int)",
-        "{0}.at[jnp.array($array)].min({0}[0])",
-        "{0}.at[jnp.argmax({0}.ravel()) % 2].set(1)",
-        "{0}[jnp.argmin({0}, axis=0)]",
-        "jax.ops.segment_sum({0}, jnp.array([0, 1, 0, 2, 1])[:len({0})], num_segments=3)",
-        "jax.ops.segment_max({0}, jnp.array([0, 1, 0, 2, 1])[:len({0})], num_segments=2)",
-        "jnp.take_along_axis({0}, jnp.argmax({0}, axis=$axis0, keepdims=True), axis=$axis0)",
-    ),
-    *texts(
-        (ANY, "iu"),
-        "{0}[{1}]",
-        "{0}[{1} % 2]",
-        "{0}.at[{1}].set(1)",
-        "{0}.at[{1}].add(2, mode='drop')",
-        "jnp.take({0}, {1}, mode=$takemode)",
-        "lax.dynamic_slice({0}, [jnp.sum({1})] * {0}.ndim, [1] * {0}.ndim)",
-        "lax.dynamic_update_slice({0}, {0}[:1], [jnp.sum({1})] * {0}.ndim)",
-        "jnp.choose({1} % 2, [{0}, {0} * 2], mode='wrap')",
-    ),
-    *texts((ANY, "b"), "jnp.where({1}, {0}, 0)", "jnp.sum({0}, where={1})"),
-]
 
 RANDOM = [
     *texts(
@@ -368,8 +305,21 @@ RANDOM = [
     )
 ]
 
+TRANSFORMS = texts(
+    ("fc",),
+    "jnp.fft.fft({0}.ravel())",
+    "jnp.fft.ifft({0}, axis=$axis, norm='ortho')",
+    "jnp.fft.fft(jnp.atleast_1d({0}), n=3, axis=0)",
+    "jnp.real(jnp.fft.fft2(jnp.atleast_2d({0})))",
+    "jnp.fft.rfft(jnp.real({0}).ravel(), n=5)",
+    "jnp.fft.irfft({0}.ravel()[:3], n=4)",
+    "jnp.fft.hfft({0}.ravel()[:3])",
+    "jnp.fft.fftshift({0}, axes=$axisopt)",
+)
+
 # Each family with how often it is used.
 FAMILIES: list[tuple[int, list[Row]]] = [
+    (1, TRANSFORMS),
     (8, UNARY),
     (9, BINARY),
     (5, REDUCTIONS),

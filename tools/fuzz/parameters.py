@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 Draw = Callable[[random.Random, tuple[int, ...]], str]
 
-DTYPES = "bool int8 int32 uint8 float16 bfloat16 float32 complex64".split()
+DTYPES = "bool int8 int16 int32 uint8 uint16 uint32 float16 bfloat16 float32 complex64".split()
 _word = re.compile(r"\$([a-z]+0?)")
 
 

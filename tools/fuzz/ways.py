@@ -44,8 +44,18 @@ def without_jit(main: Main, subject: Subject) -> Any:
 
 
 def compiled(main: Main, subject: Subject) -> Any:
-    """By XLA."""
+    """By the engine that is chosen."""
     return jax.jit(main)(*subject.args())
+
+
+def by_engine(name: str) -> Run:
+    """By an engine that compiles; `NotALoopProgram` of what the native one does not take."""
+
+    def run(main: Main, subject: Subject) -> Any:
+        args = subject.args()
+        return jax.jit(main).lower(*args).compile({"jax_cpu_engine": name})(*args)
+
+    return run
 
 
 def staged(main: Main, subject: Subject) -> Any:
@@ -83,6 +93,8 @@ SAME: dict[str, Run] = {
     "disable_jit": without_jit,
     "staged": staged,
     "jit": compiled,
+    "native": by_engine("native"),
+    "xla": by_engine("xla"),
     "clear_caches": forgetful,
 }
 if hasattr(jax.config, IDENTITY_OPTION):
@@ -92,6 +104,8 @@ if hasattr(jax.config, IDENTITY_OPTION):
 # What a script prints, to show both sides; other ways need more than a line.
 SHOWN = {
     "jit": "jax.jit(main)(*args)",
+    "native": 'jax.jit(main).lower(*args).compile({"jax_cpu_engine": "native"})(*args)',
+    "xla": 'jax.jit(main).lower(*args).compile({"jax_cpu_engine": "xla"})(*args)',
     "staged": "jax.jit(main).trace(*args).jaxpr",
     "disable_jit": "jax.disable_jit()(main)(*args)",
 }

@@ -28,7 +28,7 @@ from .shrink import shrunk
 from .ways import SHOWN, interpret_loops
 
 BATCH = 6
-# One in so many programs is compiled, too.
+# One in so many programs is compiled by XLA, too, with others as one program.
 COMPILED = 8
 COMPILED_LOOPS = 8
 SHRINK_SECONDS = 30.0
@@ -85,14 +85,15 @@ class Search:
             run = jax.jit(
                 lambda args: [main(*each) for main, each in zip(mains, args, strict=True)]
             )
-            results = run([judge.subject.args() for _, judge in waiting])
+            args = [judge.subject.args() for _, judge in waiting]
+            results = run.lower(args).compile({"jax_cpu_engine": "xla"})(args)
             jax.block_until_ready(results)
         except Exception:
             results = []
         for position, (index, judge) in enumerate(waiting):
             if results and judge.compared(outcome(partial(list, results[position]))) is None:
                 continue
-            for found in judge.disagreements(["jit"]):
+            for found in judge.disagreements(["xla"]):
                 yield from self.reported(index, judge.program, found)
 
     def reported(self, index: int, program: Program, found: Disagreement) -> Iterator[Report]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .operations import ANY, texts
+from .rows import ANY, texts
 
 WRONG = [
     *texts(

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, final
 
+import numpy as np
+
 from .. import lax
 from ..core import aval_of
 from ..lax.contraction.dot import dot_general_p
@@ -48,7 +50,10 @@ class Preparation:
         for permutation, merged, distance in self.diagonals:
             x = lax.reshape(lax.transpose(x, permutation), merged)
             x = lax.slice_in_dim(x, 0, merged[-1], distance, axis=-1)
-        return lax.reduce_sum(x, self.summed) if self.summed else x
+        if not self.summed:
+            return x
+        # Of truth values sums are alternatives, as in products of theirs.
+        return (lax.reduce_or if aval_of(x).dtype == np.bool_ else lax.reduce_sum)(x, self.summed)
 
 
 def prepare(names: Names, shape: Shape, sizes: dict[Any, int], keep: Names) -> Preparation:
@@ -146,6 +151,8 @@ class Contraction:
         if self.permutation is None or self.numbers[0] != ((), ()):
             return False
         if any([a.weak_type or a.is_on_mesh or a.dtype != element_type for a in (x, y)]):
+            return False
+        if element_type == np.bool_:
             return False
         # To repeat an array does not change the order of its axes.
         return all([list(axes) == sorted(axes) for axes in self._axes()])

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, final
 
+import numpy as np
+
 from .. import dtypes, lax
 from ..core import aval_of
 from ..lax.contraction.precision import canonical_precision
@@ -98,6 +100,8 @@ def einsum(
     result_dtype = arrays[0].aval.dtype
     if preferred_element_type is not None:
         result_dtype = dtypes.requested(preferred_element_type, "einsum")
+        if arrays[0].aval.dtype == np.bool_:
+            arrays = [convert(a, result_dtype) for a in arrays]
     path = tuple(map(tuple, optimize)) if isinstance(optimize, (list, tuple)) else optimize
     plan = _plan(text, tuple([a.aval.shape for a in arrays]), path)
     level = canonical_precision("jnp.einsum", precision)

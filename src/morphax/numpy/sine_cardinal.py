@@ -1,4 +1,4 @@
-"""The normalized sine cardinal, and its derivatives of all orders.
+"""The sine cardinal, and its derivatives of all orders.
 
 The quotient rule subtracts terms that nearly cancel next to 0, and at 0 itself a quotient has to be
 replaced; so each derivative is a function of its own, whose derivative is the next.
@@ -34,37 +34,32 @@ def sinc(x: Any, /) -> Any:
         >>> print(f"{jax.grad(jax.grad(jnp.sinc))(0.0):.4f}")
         -3.2899
     """
-    return _derivative(0, *promoted_inexact("sinc", x))
-
-
-def _sinc(x: Any) -> Any:
     (x,) = promoted_inexact("sinc", x)
     aval = aval_of(x)
-    at_zero = lax.eq(x, scalar_like(0, x))
-    scaled = chosen(at_zero, scalar_like(1, x), lax.mul(x, scalar_like(np.pi, x)))
-    result = chosen(at_zero, scalar_like(1, x), lax.div(lax.sin(scaled), scaled))
+    result = sine_over(0, lax.mul(x, scalar_like(np.pi, x)))
     return convert(result, aval.dtype, aval.weak_type and not aval.shape)
 
 
 @functools.partial(custom_jvp, nondiff_argnums=(0,))
-def _derivative(order: int, x: Any) -> Any:
-    """The derivative of `order` n: πⁿ ∫₀¹ sⁿ cos(s z + n π/2) ds for z = π x."""
+def sine_over(order: int, z: Any) -> Any:
+    """The derivative of `order` n of sin(z) / z, which is ∫₀¹ sⁿ cos(s z + n π/2) ds."""
     if not order:
-        return _sinc(x)
-    z = lax.mul(x, scalar_like(np.pi, x))
+        at_zero = lax.eq(z, scalar_like(0, z))
+        divisor = chosen(at_zero, scalar_like(1, z), z)
+        return chosen(at_zero, scalar_like(1, z), lax.div(lax.sin(divisor), divisor))
     # Up to here, the terms of the quotient cancel, and those of the series do not.
     bound = 1 + order / 2
     size = lax.abs(z)
     near = lax.lt(size, scalar_like(bound, size))
     far = _by_quotient_rule(order, chosen(near, scalar_like(bound, z), z))
     series = _by_series(order, chosen(near, z, scalar_like(0, z)), bound)
-    return lax.mul(chosen(near, series, far), scalar_like(np.pi**order, x))
+    return chosen(near, series, far)
 
 
-@_derivative.defjvp
+@sine_over.defjvp
 def _next_derivative(order: int, primals: Any, tangents: Any) -> tuple[Any, Any]:
-    (x,), (t,) = primals, tangents
-    return _derivative(order, x), lax.mul(t, _derivative(order + 1, x))
+    (z,), (t,) = primals, tangents
+    return sine_over(order, z), lax.mul(t, sine_over(order + 1, z))
 
 
 def _by_quotient_rule(order: int, z: Any) -> Any:

@@ -21,7 +21,7 @@ from ._generators import drawn_bits
 from ._keys import keys_from, single_key
 
 
-@replayed(1)
+@replayed(1, arrays=("minval", "maxval"))
 def randint(
     key: Any,
     shape: Any,

@@ -59,7 +59,7 @@ def standard_normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return lax.mul(dtype.type(math.sqrt(2)), erf_inv_of_uniform(key, shape, dtype))
 
 
-@replayed(1)
+@replayed(1, arrays=("lower", "upper"))
 def truncated_normal(
     key: Any,
     lower: Any,
@@ -97,7 +97,7 @@ def truncated_normal(
     return placed(lax.min(last, lax.max(first, numbers)), out_sharding)
 
 
-@replayed(1)
+@replayed(1, arrays=("sigma",))
 def lognormal(
     key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:

@@ -237,7 +237,7 @@ def _count_below(ascending: Any, points: Any) -> Any:
     return count
 
 
-@replayed(1)
+@replayed(1, arrays=("logits",))
 def categorical(
     key: Any,
     logits: Any,

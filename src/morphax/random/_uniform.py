@@ -99,7 +99,7 @@ def uniform_between(key: Any, shape: tuple[int, ...], dtype: Any, minval: Any, m
     return lax.max(minval, lax.add(lax.mul(unit, width), minval))
 
 
-@replayed(1)
+@replayed(1, arrays=("minval", "maxval"))
 def uniform(
     key: Any,
     shape: Any = (),

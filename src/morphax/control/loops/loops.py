@@ -322,9 +322,9 @@ def fori_loop(
             )
         )
     dtype = dtypes.result_type(lower, upper)
-    weak = all(aval_of(b).weak_type for b in (lower, upper))
-    bounds = (lower, upper) if weak else [converted(b, dtype) for b in (lower, upper)]
-    one = 1 if weak else np.asarray(1, dtype)[()]
+    bounds = [b if aval_of(b).dtype == dtype else converted(b, dtype) for b in (lower, upper)]
+    # The counter is as weak as its first value.
+    one = 1 if aval_of(bounds[0]).weak_type else np.asarray(1, dtype)[()]
     _, _, value = while_loop(
         lambda state: lt(state[0], state[1]),
         lambda state: (

@@ -18,6 +18,9 @@ from .values import Indices, Place, Value
 Axes = Sequence[int]
 # Of so many products of numbers, with no side shorter than this, a library is faster.
 _WORTH_A_CALL, _FEWEST = 1 << 13, 8
+# Sums of so many terms are one expression, of rows that would not be in registers while they are
+# added up one after the other (`accumulators`).
+_MOST_TERMS, _LONG_ROW = 32, 8
 
 
 def contracted(
@@ -71,7 +74,7 @@ def contracted_into(
     if product.is_for_library():
         product.by_library()
     elif _is_vector(product.y, product.free_y):
-        product.by_vectors(of_rows=False)
+        product.by_terms() if product.has_few_terms() else product.by_vectors(of_rows=False)
     elif _is_vector(product.x, product.free_x) and not any(n > 1 for n in product.columns):
         product.by_vectors(of_rows=True)
     else:
@@ -190,6 +193,27 @@ class _Product:
                 self.b, lambda term: self.term(group, row, column, term), total, lambda _: ORIGIN
             )
             w.store(self.place.buffer, self.place.at(indices), w.load(total))
+
+        extents = [*self.groups, *self.rows, *self.columns]
+        self.b.fusion.nest(extents, entry, is_independent=True)
+
+    def has_few_terms(self) -> bool:
+        """Whether the sums are better written as one expression, for vectors of columns."""
+        terms, columns = math.prod(self.terms), math.prod(self.columns)
+        return self.b.fusion.has_vectors and terms <= _MOST_TERMS and columns > _LONG_ROW
+
+    def by_terms(self) -> None:
+        """Each element of the result as one expression: its sum is in registers."""
+        w, places = self.b.writer, list(itertools.product(*map(range, self.terms)))
+        terms = [tuple([Index((), i) for i in place]) for place in places]
+
+        def entry(*indices: Index) -> None:
+            group, rest = indices[: len(self.groups)], indices[len(self.groups) :]
+            row, column = rest[: len(self.rows)], rest[len(self.rows) :]
+            total: Operand = self.zero
+            for term in terms:
+                total = w.op(self.add, total, self.term(group, row, column, term))
+            w.store(self.place.buffer, self.place.at(indices), total)
 
         extents = [*self.groups, *self.rows, *self.columns]
         self.b.fusion.nest(extents, entry, is_independent=True)

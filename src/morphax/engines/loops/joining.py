@@ -12,11 +12,19 @@ from .builder import Builder
 from .program import Index, Operand
 from .scalars import converted
 from .values import Indices, Place, Value
+from .views import split_axes
+
+# Elements: what is larger is written in one pass through memory, whose lines come and go.
+_BEYOND_CACHES = 1 << 18
 
 
 def concatenated(b: Builder, out: Any, operands: Sequence[Value], axis: int) -> Value:
     """Arrays one after the other along an axis."""
     place, start = b.new(out), 0
+    is_large = math.prod(out.shape) >= _BEYOND_CACHES and math.prod(out.shape[:axis]) > 1
+    if is_large and not any([x.is_pending and x.holders for x in operands]):
+        _joined_by_rows(b, place, operands, axis)
+        return b.placed(out.shape, place)
     for x in operands:
         offset = place.offset.plus(start * place.strides[axis])
         b.fusion.fill(Place(place.buffer, place.strides, offset), x)
@@ -24,8 +32,35 @@ def concatenated(b: Builder, out: Any, operands: Sequence[Value], axis: int) -> 
     return b.placed(out.shape, place)
 
 
+def _joined_by_rows(b: Builder, place: Place, operands: Sequence[Value], axis: int) -> None:
+    """The same of many elements, which are written in the order in which they lie."""
+    shape = operands[0].shape
+
+    def write_row(*outer: Index) -> None:
+        start = 0
+        for x in operands:
+            _copy_into_row(b, place, x, axis, start, outer)
+            start += x.shape[axis]
+
+    b.fusion.nest(shape[:axis], write_row, is_independent=True)
+
+
+def _copy_into_row(
+    b: Builder, place: Place, x: Value, axis: int, start: int, outer: Indices
+) -> None:
+    def copy(*inner: Index) -> None:
+        moved = (inner[0].plus(start), *inner[1:])
+        scalar = b.fusion.read(x, (*outer, *inner))
+        b.writer.store(place.buffer, place.at((*outer, *moved)), scalar)
+
+    b.fusion.nest(x.shape[axis:], copy, is_independent=True)
+
+
 def stacked(b: Builder, out: Any, operands: Sequence[Value], axis: int) -> Value:
     """Arrays of one shape, one after the other along a new axis."""
+    if axis < len(out.shape) - 1 and math.prod(out.shape) >= _BEYOND_CACHES:
+        rows = [b.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:])) for x in operands]
+        return concatenated(b, out, rows, axis)
     place = b.new(out)
     strides = (*place.strides[:axis], *place.strides[axis + 1 :])
     for i, x in enumerate(operands):
@@ -111,7 +146,21 @@ def tiled(b: Builder, out: Any, x: Value, reps: Sequence[int]) -> Value:
     """An array repeated whole."""
     shape = tuple([n for pair in zip(reps, x.shape, strict=True) for n in pair])
     repeated = b.view(b.settled(x), shape, [(0, [(2 * i + 1, 1)]) for i in range(x.ndim)])
-    return b.reshape(repeated, out.shape)
+    return reshaped(b, out, repeated)
+
+
+def reshaped(b: Builder, out: Any, x: Value) -> Value:
+    """The elements in another shape; what has to be stored for it lies where the result is to."""
+    is_whole = x.place is not None and x.place.lies_whole(x.shape)
+    is_read_later = x.is_pending and x.holders
+    is_stored = x.scalar is None and x.size and split_axes(x.shape, out.shape) is None
+    if is_whole or is_read_later or not is_stored:
+        return b.reshape(x, out.shape)
+    place = b.new(out)
+    if not place.lies_whole(out.shape):
+        return b.reshape(x, out.shape)
+    b.fusion.fill(place.reshaped(x.shape), x)
+    return b.placed(out.shape, place)
 
 
 def block_of(b: Builder, x: Value, starts: Sequence[Index], shape: Sequence[int]) -> Value:

@@ -8,7 +8,6 @@ Sums of floats narrower than 32 bits are taken in float32 and rounded once.  Int
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, final
@@ -55,6 +54,7 @@ from .precision import (
     output_dtype,
     precision_attribute,
 )
+from .product_sizes import is_for_libraries
 from .small_products import small_product
 
 DotDimensionNumbers = tuple[
@@ -65,14 +65,6 @@ DotDimensionNumbers = tuple[
 _SUMMABLE = NUMBER | BOOLEAN
 # Of complex numbers it makes NaN where they are infinite (see `contraction.matrix_product`).
 _BY_BLAS = frozenset(map(np.dtype, (np.float32, np.float64)))
-
-# Loop programs leave matrices to a library that have so many rows and columns, and programs to XLA
-# that have products of more multiplications: see `engines.loops.contraction` and
-# `engines.native.cost_model`.
-_FEWEST_IN_LIBRARY, _MOST_OF_ONE_THREAD = 8, 1 << 18
-# Of a stack of products, that do not wait for each other, so many: XLA's library has as much to do
-# for them as ours, and shares it among its threads.
-_MOST_OF_STACK_OF_ONE_THREAD = 1 << 24
 
 
 @final
@@ -90,18 +82,11 @@ class DotGeneral(Primitive):
         size: int = min(x.size, y.size)
         return size if "c" in (x.dtype.kind, y.dtype.kind) else 0
 
-    def is_much_for_loops(self, x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> bool:
-        """Whether a library would use several threads, or XLA's gains by those that it has."""
-        (contracting, _rhs), (batch, _batch) = dimension_numbers
-        terms, groups = [math.prod([x.shape[i] for i in axes]) for axes in (contracting, batch)]
-        if x.dtype != y.dtype or x.dtype.kind != "f" or not terms * groups:
-            return False
-        rows, columns = [operand.size // (terms * groups) for operand in (x, y)]
-        sizes = rows, columns, terms
-        if min(sizes) < _FEWEST_IN_LIBRARY:
-            return False
-        products = math.prod(sizes)
-        return products > _MOST_OF_ONE_THREAD or groups * products > _MOST_OF_STACK_OF_ONE_THREAD
+    def is_much_for_loops(
+        self, x: Any, y: Any, *, dimension_numbers: Any, preferred_element_type: Any, **_: Any
+    ) -> bool:
+        """Whether a library would use several threads, or XLA's is faster."""
+        return is_for_libraries(x, y, dimension_numbers, preferred_element_type or x.dtype)
 
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         (lhs, rhs), (lhs_batch, rhs_batch) = params["dimension_numbers"]

@@ -73,16 +73,14 @@ class Slice(Primitive):
     def axis_flow(self, x: Any, **_: Any) -> AxisFlow:
         return same_axes(x)
 
-    def evaluate(self, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
-        steps = strides or (1,) * x.ndim
-        # A copy: a view of a small part would keep the whole operand in memory.
-        return x[tuple(map(builtins.slice, start_indices, limit_indices, steps))].copy()
+    def evaluate(self, x: Any, **params: Any) -> Any:
+        return self.kernel(x, **params)(x)
 
     def kernel(
         self, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any
     ) -> Callable[..., Any]:
-        steps = strides or (1,) * x.ndim
-        chosen = tuple(map(builtins.slice, start_indices, limit_indices, steps))
+        chosen = tuple(map(builtins.slice, start_indices, limit_indices, strides or (1,) * x.ndim))
+        # A copy: a view of a small part would keep the whole operand in memory.
         return lambda v: v[chosen].copy()
 
     def view(
@@ -174,13 +172,18 @@ class Pad(Primitive):
         return same_axes(*avals)
 
     def evaluate(self, x: Any, padding_value: Any, *, padding_config: Any) -> Any:
-        placed = list(map(padded_places, x.shape, padding_config))
-        out = np.empty([size for _, _, size in placed], x.dtype)
-        out[...] = padding_value
-        out[tuple([target for _, target, _ in placed])] = x[
-            tuple([source for source, _, _ in placed])
-        ]
-        return out
+        return self.kernel(x, padding_value, padding_config=padding_config)(x, padding_value)
+
+    def kernel(self, x: Any, padding_value: Any, *, padding_config: Any) -> Callable[..., Any]:
+        placed: list[Any] = list(map(padded_places, x.shape, padding_config))
+        source, target, sizes = [tuple([places[i] for places in placed]) for i in range(3)]
+
+        def padded(v: Any, filling: Any) -> Any:
+            out = np.full(sizes, filling, v.dtype)
+            out[target] = v[source]
+            return out
+
+        return padded
 
     def lower(
         self, b: Builder, out: Any, x: Value, padding_value: Value, *, padding_config: Any
@@ -229,10 +232,7 @@ class Pad(Primitive):
         shape = [n for i, n in enumerate(aval_of(x).shape) if i != dims[0]]
         is_padding = pad(broadcast(False, shape), True, padding_config)
         filler = broadcast_in_dim(padding_value, (axes.size, *is_padding.aval.shape), (0,))
-        if dims[0] is None:
-            x = broadcast(x, (axes.size,))
-        else:
-            x = moved_axis(x, dims[0], 0)
+        x = broadcast(x, (axes.size,)) if dims[0] is None else moved_axis(x, dims[0], 0)
         padded = pad(x, zero_beside(x), [(0, 0, 0), *padding_config])
         return select_n(broadcast(is_padding, (axes.size,)), padded, filler), 0
 

@@ -70,7 +70,8 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = _MOST_S
     scaled, squarings, most = _scaled(A, max_squarings)
     if not scaled.aval.size:
         return scaled
-    (found,) = _repeated(_squared, (scaled,), squarings, most, max_squarings)
+    ways = _squared, _square_of_one
+    (found,) = _repeated(ways, (scaled,), squarings, most, max_squarings)
     return jnp.triu(found) if upper_triangular else found
 
 
@@ -111,16 +112,22 @@ def _rational(x: Any, approximant: _Approximant) -> Any:
 
 
 def _repeated(
-    square: Callable[..., tuple[Any, ...]],
+    ways: tuple[Callable[..., tuple[Any, ...]], Callable[..., tuple[Any, ...]]],
     found: tuple[Any, ...],
     squarings: Any,
     most: Any,
     max_squarings: int,
 ) -> tuple[Any, ...]:
-    """Matrices, each squared as often as it asks for; no more steps than the last one asks for."""
+    """Matrices, each squared as often as it asks for; no more steps than the last one asks for.
+
+    The ways to square are that of a stack, (*found, squarings, turn), and that of one matrix, which
+    asks for every step.
+    """
+    square, square_of_one = ways
     if isinstance(most, Array):
+        is_one = squarings.aval.size == 1
         for turn in range(int(most)):
-            found = square(*found, squarings, turn)
+            found = square_of_one(*found) if is_one else square(*found, squarings, turn)
         return found
 
     def step(found: tuple[Any, ...], turn: Any) -> tuple[tuple[Any, ...], None]:
@@ -136,6 +143,11 @@ def _squared(x: Any, squarings: Any, turn: Any) -> tuple[Any, ...]:
     is_open = turn < squarings
     factor = jnp.where(is_open, x, 0)
     return (jnp.where(is_open, factor @ factor, x),)
+
+
+@replayed(1)
+def _square_of_one(x: Any) -> tuple[Any, ...]:
+    return (x @ x,)
 
 
 def _as_it_is(*found_squarings_turn: Any) -> tuple[Any, ...]:
@@ -165,7 +177,8 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
     scaled, change, squarings, most = _scaled_with_change(A, E)
     found = scaled, change
     if scaled.aval.size:
-        found = _repeated(_squared_with_change, found, squarings, most, _MOST_SQUARINGS)
+        ways = _squared_with_change, _square_of_one_with_change
+        found = _repeated(ways, found, squarings, most, _MOST_SQUARINGS)
     return found if compute_expm else found[1]
 
 
@@ -191,3 +204,8 @@ def _scaled_with_change(A: Any, E: Any) -> tuple[Any, ...]:
 def _squared_with_change(x: Any, change: Any, squarings: Any, turn: Any) -> tuple[Any, ...]:
     (found,), (changed,) = jvp(lambda x: _squared(x, squarings, turn), (x,), (change,))
     return found, changed
+
+
+@replayed(2)
+def _square_of_one_with_change(x: Any, change: Any) -> tuple[Any, ...]:
+    return x @ x, x @ change + change @ x

@@ -16,9 +16,9 @@ from typing import Any, final
 import numpy as np
 
 from ... import lax
-from ... import numpy as jnp
 from ...lax.ground.formulas import ByFormula, Notation
 from ...numpy.half_precision import in_float32
+from ...numpy.sine_cardinal import sine_over
 from . import _sine_integrals_of_single as of_single
 from ._operands import chebyshev, real_operands, strong
 
@@ -205,7 +205,7 @@ class SineIntegral(ByFormula):
     of_narrow = _si_of_scipy
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
-        return t * jnp.sinc(x / math.pi)
+        return t * sine_over(0, x)
 
 
 @final

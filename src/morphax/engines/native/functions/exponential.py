@@ -35,6 +35,9 @@ _LN2 = {
     4: (0.693359375, -2.1219444005469057e-4),
     8: (6.93147180369123816490e-01, 1.90821492927058770002e-10),
 }
+# 2/3 in two parts, the first of 26 digits, and 2/5, 2/7, …, highest first.
+_TWO_THIRDS = (float.fromhex("0x1.555555p-1"), 2.0**-25 / 3)
+_LOG_SERIES = tuple([2 / n for n in range(25, 3, -2)])
 # Below, exponentials are 0; above, infinite.
 _RANGE = {4: (-104.0, 89.0), 8: (-746.0, 710.0)}
 _MANTISSA = {4: 23, 8: 52}
@@ -190,8 +193,65 @@ def log1p(x: Lanes) -> Lanes:
 
 
 def power(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
-    """x^y of float32, in float64, and where it is none: x is 0, or one is infinite or NaN."""
-    return power_of_known(x, y, log_of_base(x))
+    """x^y, and where it is none: x is 0 (of float64 not positive), or one is infinite or NaN.
+
+    That of float32 is computed in float64, that of float64 with a logarithm of twice the digits.
+    """
+    if x.dtype == F32:
+        return power_of_known(x, y, log_of_base(x))
+    log_of_x, rest_of_log = _precise_log(x)
+    product, lost = _product(y, log_of_x)
+    inside = (x > 2.0**-1022) & (x < math.inf) & (product.call("fabs") < 708.0)
+    product, lost = product.where(inside, 0.0), (lost + y * rest_of_log).where(inside, 0.0)
+    high, low = _LN2[8]
+    n, count = _integer_near(product, 1 / math.log(2))
+    first = n.times_plus(-high, product)
+    r = n.times_plus(-low, first)
+    lost = lost + ((first - r) - n * low)
+    near, series = r + 1.0, r * r * r.polynomial(_EXP[8])
+    small = ((1.0 - near) + r) + (series + lost * (near + series))
+    return (near + small) * _power_of_two(count), ~inside
+
+
+def _product(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
+    """A product of float64, and what its rounding lost.
+
+    Reference: Dekker, "A floating-point technique for extending the available precision",
+    Numerische Mathematik 18 (1971).
+    """
+    product, x1, y1 = x * y, x.first_digits(), y.first_digits()
+    x2, y2 = x - x1, y - y1
+    return product, ((x1 * y1 - product) + x1 * y2 + x2 * y1) + x2 * y2
+
+
+def _precise_log(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Log x of a normal float64 as a sum of two: 2 s + ⅔ s³ + s⁵ p(s²) of s = f / (2 + f).
+
+    s, s² and s³ are sums of two as well, the first of which has half of the digits.
+    """
+    k, f = _exponent_and_fraction(x)
+    g = f + 2.0
+    half_g = g.first_digits()
+    s1 = (f / g).first_digits()
+    s2 = (((f - s1 * half_g) - s1 * (g - half_g)) - s1 * (f - (g - 2.0))) / g
+    square, rest = s1 * s1, s2 * (s1 + s1 + s2)
+    z = square + rest
+    z1 = z.first_digits()
+    z2 = (square - z1) + rest
+    cube, rest = z1 * s1, z1 * s2 + z2 * (s1 + s2)
+    c = cube + rest
+    c1 = c.first_digits()
+    c2 = (cube - c1) + rest
+    third, rest_of_third = _TWO_THIRDS
+    series = (c * z) * z.polynomial(_LOG_SERIES)
+    high, low = _LN2[8]
+    whole, twice, cubed = k * high, s1 + s1, c1 * third
+    first = whole + twice
+    total = first + cubed
+    lost = ((whole - first) + twice) + ((first - total) + cubed)
+    small = ((k * low + (s2 + s2)) + (c1 * rest_of_third + c2 * (2 / 3))) + (lost + series)
+    result = total + small
+    return result, (total - result) + small
 
 
 def log_of_base(x: Lanes) -> Lanes:

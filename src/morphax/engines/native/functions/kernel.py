@@ -161,6 +161,10 @@ class Lanes:
         """The float with these bits."""
         return self.kernel.op("bitcast", np.dtype(f"f{self.dtype.itemsize}"), self)
 
+    def first_digits(self) -> Lanes:
+        """The first 26 of the 53 digits of a float64: products of such numbers are exact."""
+        return (self.bits() & -(1 << 27)).as_float()
+
     def times_plus(self, factor: Lanes | float, term: Lanes | float) -> Lanes:
         """``self · factor + term``, rounded once where the machine does so at no cost."""
         suffix = f"{f'v{self.kernel.width}' if self.kernel.width else ''}f{8 * self.dtype.itemsize}"

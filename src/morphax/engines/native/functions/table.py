@@ -15,11 +15,12 @@ _OF_BOTH: dict[str, Callable[..., Any]] = {
     **{"log": exponential.log, "log2": exponential.log2, "log1p": exponential.log1p},
     **{"sin": trigonometric.sin, "cos": trigonometric.cos, "atan": trigonometric.atan},
     **{"tan": trigonometric.tan, "atan2": trigonometric.atan2, "tanh": hyperbolic.tanh},
+    "pow": exponential.power,
 }
 _OF_F32: dict[str, Callable[..., Any]] = {
     **{"asin": trigonometric.asin, "acos": trigonometric.acos},
     **{"sinh": hyperbolic.sinh, "cosh": hyperbolic.cosh, "asinh": hyperbolic.asinh},
-    **{"acosh": hyperbolic.acosh, "atanh": hyperbolic.atanh, "pow": exponential.power},
+    **{"acosh": hyperbolic.acosh, "atanh": hyperbolic.atanh},
     **{"erf": error_function.erf, "erfc": error_function.erfc},
 }
 

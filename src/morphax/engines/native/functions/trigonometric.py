@@ -142,14 +142,9 @@ def _two_parts(parts: tuple[Lanes, Lanes]) -> tuple[Lanes, Lanes]:
 def _quotient(above: Sequence[Lanes], below: Sequence[Lanes]) -> Lanes:
     """The quotient of two sums: half of its digits, and the rest, whose products are exact."""
     (top, low_top), (bottom, low_bottom) = above, below
-    first, half = _first_digits(top / bottom), _first_digits(bottom)
+    first, half = (top / bottom).first_digits(), bottom.first_digits()
     rest = (top - first * half) - first * (bottom - half)
     return first + (rest + (low_top - first * low_bottom)) / bottom
-
-
-def _first_digits(x: Lanes) -> Lanes:
-    """The first 26 of the 53 digits of a float64."""
-    return (x.bits() & -(1 << 27)).as_float()
 
 
 def atan(x: Lanes) -> Lanes:

@@ -61,8 +61,6 @@ from .cumulative import cumulative_prod as cumulative_prod
 from .cumulative import cumulative_sum as cumulative_sum
 from .cumulative import nancumprod as nancumprod
 from .cumulative import nancumsum as nancumsum
-from .einsum import einsum as einsum
-from .einsum import einsum_path as einsum_path
 from .logic import bitwise_count as bitwise_count
 from .logic import bitwise_invert as bitwise_invert
 from .logic import bitwise_left_shift as bitwise_left_shift
@@ -196,6 +194,8 @@ if _TYPE_CHECKING:
     from ..numpy.convolution import correlate as correlate
     from ..numpy.divisors import gcd as gcd
     from ..numpy.divisors import lcm as lcm
+    from ..numpy.einsum import einsum as einsum
+    from ..numpy.einsum import einsum_path as einsum_path
     from ..numpy.files import from_dlpack as from_dlpack
     from ..numpy.files import fromfile as fromfile
     from ..numpy.files import fromiter as fromiter
@@ -443,6 +443,7 @@ __getattr__, __dir__ = _on_demand(
         "..numpy.convolution": ("convolve", "correlate"),
         "..numpy.differences": ("diff", "ediff1d", "gradient", "unwrap"),
         "..numpy.divisors": ("gcd", "lcm"),
+        "..numpy.einsum": ("einsum", "einsum_path"),
         "..numpy.exponential": ("exp", "exp2", "expm1", "log", "log10", "log1p", "log2"),
         "..numpy.files": (
             "from_dlpack",

@@ -11,13 +11,8 @@ from .. import dtypes, lax
 from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..engines.reference.replay import replayed
-from ..lax.elementwise.convert import convert
 from ..lax.ground.horner import polynomial
-from ..numpy.operands import as_array, promoted, promoted_inexact
-
-# SELU's constants make mean 0 and variance 1 a fixed point (Klambauer et al., NeurIPS 2017).
-_SELU_ALPHA = 1.6732632423543772848170429916717
-_SELU_SCALE = 1.0507009873554804934193349852946
+from ..numpy.operands import as_array, promoted_inexact
 
 # (1 − e⁻ˣ) / x on [0, log 2], highest power first: the polynomials of least relative error, 2e-19
 # and 2e-10, by weighted least squares with 40 digits.
@@ -32,50 +27,24 @@ _SHARE_OF_SINGLE = (
 )  # fmt: skip
 
 
-_BRANCHING = frozenset(
-    {"celu", "elu", "hard_sigmoid", "hard_silu", "leaky_relu", "sparse_plus", "sparse_sigmoid"}
-)
-"""Where integers meet a weak float in a branch or a sum, so that they become one, as in JAX."""
-
-
 def _inexact(name: str, x: Any) -> Any:
-    if name in _BRANCHING:
-        x = as_array(name, x)
-        if not dtypes.issubdtype(x.aval.dtype, np.inexact):
-            return convert(x, dtypes.python_scalar_dtype(float), weak_type=True)
+    name = f"nn.{name}"
     return as_array(name, promoted_inexact(name, x)[0])
 
 
 def identity(x: Any) -> Any:
-    """x itself."""
-    return as_array("nn.identity", x)
+    """x itself.
 
-
-@custom_jvp
-def relu(x: Any) -> Any:
-    """max(x, 0); its derivative at 0 is taken to be 0.
+    Args:
+        x: real numbers of any shape; integers become floating numbers.
 
     Example:
         >>> import morphax as jax
         >>> import morphax.numpy as jnp
-        >>> jax.nn.relu(jnp.array([-2.0, 3.0]))
-        Array([0., 3.], dtype=float32)
+        >>> jax.nn.identity(jnp.array([-2.0, 0.0, 2.0]))
+        Array([-2.,  0.,  2.], dtype=float32)
     """
-    return jnp.maximum(x, 0)
-
-
-@relu.defjvp
-def _relu_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    (x,), (t,) = primals, tangents
-    return relu(x), jnp.where(jnp.greater(x, 0), t, 0)
-
-
-@replayed(1)
-def relu6(x: Any) -> Any:
-    """min(max(x, 0), 6); its derivative at 0 and at 6 is taken to be 0."""
-    # Unlike max and min, which share it, a clamp has no derivative at its bounds.
-    x, low, high = promoted("relu6", as_array("relu6", x), 0.0, 6.0)
-    return lax.clamp(low, x, high)
+    return as_array("nn.identity", x)
 
 
 @replayed(1)
@@ -86,7 +55,17 @@ def sigmoid(x: Any) -> Any:
 
 @replayed(1)
 def softplus(x: Any) -> Any:
-    """log(1 + eˣ)."""
+    """log(1 + eˣ).
+
+    Args:
+        x: real numbers of any shape; integers become floating numbers.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.softplus(jnp.array([-2.0, 0.0, 2.0])).round(3)
+        Array([0.127, 0.693, 2.127], dtype=float32)
+    """
     return jnp.logaddexp(x, 0)
 
 
@@ -117,41 +96,6 @@ def squareplus(x: Any, b: Any = 4) -> Any:
     return jnp.where(x < 0, b / (2 * (size + root)), (x + root) / 2)
 
 
-@replayed(1)
-def sparse_plus(x: Any) -> Any:
-    """0 up to −1, x from 1 on, (x + 1)² / 4 in between.
-
-    The integral of `sparse_sigmoid`, as softplus is that of the sigmoid.
-
-    Example:
-        >>> import morphax as jax
-        >>> import morphax.numpy as jnp
-        >>> jax.nn.sparse_plus(jnp.array([-2.0, 0.0, 3.0]))
-        Array([0.  , 0.25, 3.  ], dtype=float32)
-    """
-    x = _inexact("sparse_plus", x)
-    # Where it is not chosen, the square must not be infinite; up to −1 it is 0.  The slope of a
-    # clamp would be 0 for NaN.
-    inside = jnp.where(abs(x) >= 1.0, lax.sign(x), x)
-    return jnp.where(x >= 1.0, x, (inside + 1.0) ** 2 / 4)
-
-
-@replayed(1)
-def sparse_sigmoid(x: Any) -> Any:
-    """(x + 1) / 2, limited to [0, 1]; the derivative of `sparse_plus`.
-
-    Reference: Blondel, Martins & Niculae, "Learning with Fenchel-Young losses", JMLR 21 (2020),
-    section 6.2.
-
-    Example:
-        >>> import morphax as jax
-        >>> import morphax.numpy as jnp
-        >>> jax.nn.sparse_sigmoid(jnp.array([-2.0, 0.0, 3.0]))
-        Array([0. , 0.5, 1. ], dtype=float32)
-    """
-    return 0.5 * jnp.clip(_inexact("sparse_sigmoid", x) + 1.0, 0.0, 2.0)
-
-
 @custom_jvp
 def log1mexp(x: Any) -> Any:
     """log(1 − e⁻ˣ) for x ≥ 0, accurate at both ends; NaN for x < 0.
@@ -167,7 +111,7 @@ def log1mexp(x: Any) -> Any:
         >>> jax.nn.log1mexp(jnp.array([0.0, 1e-10, 1.0]))
         Array([        -inf, -23.02585   ,  -0.45867515], dtype=float32)
     """
-    (x,) = promoted_inexact("log1mexp", as_array("log1mexp", x))
+    (x,) = promoted_inexact("nn.log1mexp", as_array("nn.log1mexp", x))
     is_near, power = x < np.log(2.0), jnp.exp(-x)
     far, near = 1 - power, jnp.where(is_near, x, 0)
     # One logarithm: what 1 − e⁻ˣ lost when it was rounded is put back, divided by its argument.
@@ -185,7 +129,17 @@ def _log1mexp_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 @replayed(1)
 def soft_sign(x: Any) -> Any:
-    """x / (1 + |x|), ±1 at ±∞."""
+    """x / (1 + |x|), ±1 at ±∞.
+
+    Args:
+        x: real numbers of any shape; integers become floating numbers.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.soft_sign(jnp.array([-2.0, 0.0, 2.0])).round(3)
+        Array([-0.667,  0.   ,  0.667], dtype=float32)
+    """
     x = _inexact("soft_sign", x)
     size = jnp.abs(x)
     rest = 1 / (size + 1)
@@ -196,7 +150,17 @@ def soft_sign(x: Any) -> Any:
 
 @replayed(1)
 def silu(x: Any) -> Any:
-    """x · sigmoid(x), also known as swish."""
+    """x · sigmoid(x), also known as swish.
+
+    Args:
+        x: real numbers of any shape; integers become floating numbers.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.silu(jnp.array([-2.0, 0.0, 2.0])).round(3)
+        Array([-0.238,  0.   ,  1.762], dtype=float32)
+    """
     x = _inexact("silu", x)
     return x * lax.logistic(x)
 
@@ -209,6 +173,12 @@ def mish(x: Any) -> Any:
     """x · tanh(softplus(x)).
 
     Reference: Misra, "Mish: a self regularized non-monotonic activation function", 2019.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.mish(jnp.array([-2.0, 0.0, 2.0])).round(3)
+        Array([-0.253,  0.   ,  1.944], dtype=float32)
     """
     x = _inexact("mish", x)
     return x * jnp.tanh(softplus(x))
@@ -216,74 +186,33 @@ def mish(x: Any) -> Any:
 
 @replayed(1)
 def log_sigmoid(x: Any) -> Any:
-    """log sigmoid(x) = −softplus(−x)."""
+    """log sigmoid(x) = −softplus(−x).
+
+    Args:
+        x: real numbers of any shape; integers become floating numbers.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.log_sigmoid(jnp.array([-2.0, 0.0, 2.0])).round(3)
+        Array([-2.127, -0.693, -0.127], dtype=float32)
+    """
     return -softplus(-_inexact("log_sigmoid", x))
 
 
 def tanh(x: Any) -> Any:
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    Args:
+        x: real numbers of any shape; integers become floating numbers.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.tanh(jnp.array([-2.0, 0.0, 2.0])).round(3)
+        Array([-0.964,  0.   ,  0.964], dtype=float32)
+    """
     return jnp.tanh(x)
-
-
-@replayed(2)
-def elu(x: Any, alpha: Any = 1.0) -> Any:
-    """x where it is positive, else α (eˣ − 1)."""
-    x = _inexact("elu", x)
-    # The exponential sees no large positive x, whose infinite value would spoil the gradient.
-    negative = jnp.where(x > 0, 0.0, x)
-    return jnp.where(x > 0, x, alpha * jnp.expm1(negative))
-
-
-@replayed(2)
-def celu(x: Any, alpha: Any = 1.0) -> Any:
-    """max(x, 0) + min(0, α (eˣ⸍ᵅ − 1)).
-
-    Reference: Barron, "Continuously differentiable exponential linear units", 2017.
-    """
-    x = _inexact("celu", x)
-    return jnp.maximum(x, 0.0) + alpha * jnp.expm1(jnp.minimum(x, 0.0) / alpha)
-
-
-@replayed(1)
-def selu(x: Any) -> Any:
-    """λ · elu(x, α) with the constants of Klambauer et al., NeurIPS 2017."""
-    return _SELU_SCALE * elu(x, _SELU_ALPHA)
-
-
-@replayed(2)
-def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
-    """x where it is not negative, else `negative_slope` · x."""
-    x = _inexact("leaky_relu", x)
-    return jnp.where(x >= 0, x, negative_slope * x)
-
-
-@replayed(1)
-def hard_tanh(x: Any) -> Any:
-    """x, limited to [−1, 1]."""
-    x = as_array("nn.hard_tanh", x)
-    return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
-
-
-@replayed(1)
-def hard_sigmoid(x: Any) -> Any:
-    """relu6(x + 3) / 6."""
-    return relu6(_inexact("hard_sigmoid", x) + 3.0) / 6.0
-
-
-@replayed(1)
-def hard_silu(x: Any) -> Any:
-    """x · hard_sigmoid(x): 0 up to −3, x from 3 on, x (x + 3) / 6 in between.
-
-    The derivative at −3 is taken to be 0, and 1 at 3; at ±∞ value and derivative are the limits.
-    """
-    x = _inexact("hard_silu", x)
-    # Where it is not chosen, the product must not have an infinite factor.  Up to −3 it is −3 · 0,
-    # as in JAX a negative zero, but for −∞ too, where the limit is meant.
-    inside = jnp.where(jnp.abs(x) >= 3, -3, x)
-    return jnp.where(x >= 3, x, inside * ((inside + 3.0) / 6.0))
-
-
-hard_swish = hard_silu
 
 
 def _part_of_gelu(x: Any) -> tuple[Any, Any, Any]:
@@ -323,6 +252,12 @@ def gelu(x: Any, approximate: bool = True) -> Any:
         approximate: use ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) instead of the error function.
 
     Reference: Hendrycks & Gimpel, "Gaussian error linear units", 2016.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.gelu(jnp.array([-2.0, 0.0, 2.0])).round(3)
+        Array([-0.045,  0.   ,  1.955], dtype=float32)
     """
     x = _inexact("gelu", x)
     if approximate:
@@ -336,6 +271,12 @@ def glu(x: Any, axis: int = -1) -> Any:
 
     Raises:
         ValueError: the axis has an odd size.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.glu(jnp.array([1.0, 2.0, 0.0, 0.0])).round(3)
+        Array([0.5, 1. ], dtype=float32)
     """
     first, second = jnp.split(_inexact("glu", x), 2, axis)
     return first * sigmoid(second)

@@ -44,8 +44,6 @@ from .complex_numbers import imag as imag
 from .complex_numbers import iscomplex as iscomplex
 from .complex_numbers import isreal as isreal
 from .complex_numbers import real as real
-from .convolution import convolve as convolve
-from .convolution import correlate as correlate
 from .creation import array as array
 from .creation import asarray as asarray
 from .creation import copy as copy
@@ -63,8 +61,6 @@ from .cumulative import cumulative_prod as cumulative_prod
 from .cumulative import cumulative_sum as cumulative_sum
 from .cumulative import nancumprod as nancumprod
 from .cumulative import nancumsum as nancumsum
-from .einsum import einsum as einsum
-from .einsum import einsum_path as einsum_path
 from .logic import bitwise_count as bitwise_count
 from .logic import bitwise_invert as bitwise_invert
 from .logic import bitwise_left_shift as bitwise_left_shift
@@ -194,8 +190,12 @@ if _TYPE_CHECKING:
     from ..numpy.bit_packing import packbits as packbits
     from ..numpy.bit_packing import unpackbits as unpackbits
     from ..numpy.blocks import block as block
+    from ..numpy.convolution import convolve as convolve
+    from ..numpy.convolution import correlate as correlate
     from ..numpy.divisors import gcd as gcd
     from ..numpy.divisors import lcm as lcm
+    from ..numpy.einsum import einsum as einsum
+    from ..numpy.einsum import einsum_path as einsum_path
     from ..numpy.files import from_dlpack as from_dlpack
     from ..numpy.files import fromfile as fromfile
     from ..numpy.files import fromiter as fromiter
@@ -440,8 +440,10 @@ __getattr__, __dir__ = _on_demand(
         "..numpy.bessel": ("i0",),
         "..numpy.bit_packing": ("packbits", "unpackbits"),
         "..numpy.blocks": ("block",),
+        "..numpy.convolution": ("convolve", "correlate"),
         "..numpy.differences": ("diff", "ediff1d", "gradient", "unwrap"),
         "..numpy.divisors": ("gcd", "lcm"),
+        "..numpy.einsum": ("einsum", "einsum_path"),
         "..numpy.exponential": ("exp", "exp2", "expm1", "log", "log10", "log1p", "log2"),
         "..numpy.files": (
             "from_dlpack",

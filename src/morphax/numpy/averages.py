@@ -54,7 +54,24 @@ def mean(
     *,
     where: Any = None,
 ) -> Any:
-    """Arithmetic mean over axes, in floating point."""
+    """Arithmetic mean over axes, in floating point.
+
+    Args:
+        a: numbers of any shape.
+        axis: axis or axes that are averaged over; all without it.
+        dtype: of the result; floating for integers without it.
+        out: must be None.
+        keepdims: whether the axes stay, with size 1.
+        where: which elements count; the mean of none is NaN.
+
+    Raises:
+        ValueError: there is no such axis.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.mean(jnp.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
+        Array([2., 3.], dtype=float32)
+    """
     wide, target = _inexact("mean", a, dtype)
     total = sum(wide, axis, out=out, keepdims=keepdims, where=where)
     count = _count(wide, axis, where)
@@ -81,6 +98,13 @@ def var(
 
     Raises:
         ValueError: complex numbers are to be taken as real ones.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.var(jnp.array([1.0, 3.0]))
+        Array(1., dtype=float32)
+        >>> jnp.var(jnp.array([1.0, 3.0]), ddof=1)
+        Array(2., dtype=float32)
     """
     a = as_array("var", a)
     wide, target = _inexact("var", a, dtype)
@@ -175,6 +199,13 @@ def std(
 
     Raises:
         ValueError: `dtype` is not inexact: square roots of integers are no integers.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.std(jnp.array([1.0, 3.0]))
+        Array(1., dtype=float32)
+        >>> jnp.std(jnp.array([1.0, 3.0]), ddof=1)
+        Array(1.4142135, dtype=float32)
     """
     if dtype is not None:
         _check_inexact(dtypes.requested(dtype, "std"))
@@ -203,7 +234,23 @@ def average(
     returned: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """Weighted mean over axes; with `returned`, the sum of the weights as well."""
+    """Weighted mean over axes; with `returned`, the sum of the weights as well.
+
+    Args:
+        a: numbers of any shape.
+        axis: axis or axes that are averaged over; all without it.
+        weights: of the elements, of the shape of `a` or of its axis; equal ones without it.
+        returned: whether the sums of the weights are returned, too.
+        keepdims: whether the axes stay, with size 1.
+
+    Raises:
+        ValueError: there is no such axis, or the shapes of the weights do not fit.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.average(jnp.array([1.0, 5.0]), weights=jnp.array([3.0, 1.0]))
+        Array(2., dtype=float32)
+    """
     a = as_array("average", a)
     if weights is None:
         result = mean(a, axis, keepdims=keepdims)

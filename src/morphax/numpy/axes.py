@@ -26,7 +26,7 @@ _MOST_POINTS = 2**59
 
 def canonical_axis(where: str, axis: Any, ndim: int) -> int:
     """`axis` counted from the front."""
-    number = integer(f"{in_full(where)}, argument axis", axis)
+    number = axis if type(axis) is int else integer(f"{in_full(where)}, argument axis", axis)
     if -ndim <= number < ndim:
         return number % ndim
     raise AxisError(

@@ -251,7 +251,13 @@ def copy(a: Any, order: str | None = None) -> Any:
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
-    """An array of `shape` with `fill_value` everywhere (it is broadcast)."""
+    """An array of `shape` with `fill_value` everywhere (it is broadcast).
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.full((2,), 7)
+        Array([7, 7], dtype=int32, weak_type=True)
+    """
     target = None if dtype is None else dtypes.requested(dtype, "full")
     return placed(_full("full", shape, fill_value, target), device, "full", out_sharding)
 

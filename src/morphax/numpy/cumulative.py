@@ -58,7 +58,22 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
 
 @replayed(1)
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The products of the elements up to each along an axis, or in the flattened array."""
+    """The products of the elements up to each along an axis, or in the flattened array.
+
+    Args:
+        a: numbers of any shape.
+        axis: axis along which they are multiplied; the array is flattened without it.
+        dtype: of the result.
+        out: must be None.
+
+    Raises:
+        ValueError: there is no such axis.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.cumprod(jnp.array([1, 2, 3]))
+        Array([1, 2, 6], dtype=int32)
+    """
     return _accumulated("cumprod", running.cumprod, a, axis, dtype, out)
 
 

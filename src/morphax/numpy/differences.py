@@ -75,7 +75,17 @@ def _end(value: Any, shape: tuple[int, ...], axis: int) -> Any:
 
 @replayed(1)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours in the flattened array, between two given ends."""
+    """The differences of neighbours in the flattened array, between two given ends.
+
+    Args:
+        ary: array, flattened.
+        to_end, to_begin: what is put behind and in front.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.ediff1d(jnp.array([1, 4, 9]))
+        Array([3, 5], dtype=int32)
+    """
     steps = diff(ravel(as_array("ediff1d", ary)))
     parts = [to_begin, steps, to_end]
     if to_begin is None and to_end is None:
@@ -96,6 +106,11 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
 
     Returns:
         Array of the shape of `f`, or a list of one per axis.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.gradient(jnp.array([1.0, 2.0, 4.0, 7.0]))
+        Array([1. , 1.5, 2.5, 3. ], dtype=float32)
     """
     f = as_array("gradient", f)
     f = convert(f, *inexact_type("gradient", f, *[as_array("gradient", h) for h in varargs]))
@@ -153,6 +168,11 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
         discont: least jump to take away; half a period by default.
         axis: axis along which the angles follow each other.
         period: the period.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.unwrap(jnp.array([0, 3, 5]), period=4)
+        Array([ 0, -1,  1], dtype=int32)
     """
     p = as_array("unwrap", p)
     axis = canonical_axis("unwrap", axis, p.aval.ndim)

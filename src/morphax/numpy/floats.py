@@ -35,7 +35,16 @@ def _real(name: str, *operands: Any) -> Any:
 
 @replayed(2)
 def copysign(x1: Any, x2: Any, /) -> Any:
-    """|x₁| with the sign of x₂."""
+    """|x₁| with the sign of x₂.
+
+    Args:
+        x1, x2: real numbers whose shapes broadcast.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.copysign(2.0, jnp.array([-0.0, 1.0]))
+        Array([-2.,  2.], dtype=float32)
+    """
     x1, x2 = _real("copysign", x1, x2)
     size = lax.abs(x1)
     is_weak = aval_of(x1).weak_type and aval_of(x2).weak_type
@@ -44,7 +53,16 @@ def copysign(x1: Any, x2: Any, /) -> Any:
 
 @replayed(2)
 def nextafter(x: Any, y: Any, /) -> Any:
-    """The float next to x in the direction of y."""
+    """The float next to x in the direction of y.
+
+    Args:
+        x1, x2: real numbers whose shapes broadcast.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nextafter(1.0, 2.0) - 1.0
+        Array(1.1920929e-07, dtype=float32, weak_type=True)
+    """
     return lax.nextafter(*_real("nextafter", x, y))
 
 
@@ -60,7 +78,16 @@ def spacing(x: Any, /) -> Any:
 
 @replayed(2)
 def heaviside(x1: Any, x2: Any, /) -> Any:
-    """0 for x₁ < 0, 1 for x₁ > 0, and x₂ for x₁ = 0."""
+    """0 for x₁ < 0, 1 for x₁ > 0, and x₂ for x₁ = 0.
+
+    Args:
+        x1, x2: real numbers whose shapes broadcast.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.heaviside(jnp.array([-1.0, 0.0, 1.0]), 0.5)
+        Array([0. , 0.5, 1. ], dtype=float32)
+    """
     x1, x2 = _real("heaviside", x1, x2)
     # Numbers that are read are chosen among last: as a first choice they become a jump.
     zero = lax.full_like(x1, 0)

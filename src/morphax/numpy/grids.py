@@ -36,7 +36,17 @@ def logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """`base` to the powers that `linspace` gives for the same arguments."""
+    """`base` to the powers that `linspace` gives for the same arguments.
+
+    Args:
+        start, stop, num, endpoint, dtype, axis: as for `linspace`, of the exponents.
+        base: the number whose powers they are.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.logspace(0, 2, 3)
+        Array([  1.,  10., 100.], dtype=float32)
+    """
     result = power(base, linspace(start, stop, num, endpoint, axis=axis))
     return result if dtype is None else convert(result, dtypes.requested(dtype, "logspace"))
 
@@ -53,6 +63,11 @@ def geomspace(
         endpoint: whether `stop` is the last of them.
         dtype: of the result; floating without it.
         axis: where the new axis goes.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.geomspace(1.0, 8.0, 4).round(4)
+        Array([1., 2., 4., 8.], dtype=float32)
     """
     low, high = as_array("geomspace", start), as_array("geomspace", stop)
     common, _ = inexact_type("geomspace", low, high)
@@ -94,6 +109,12 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
         dimensions: sizes of the axes.
         dtype: of the result.
         sparse: return a tuple of arrays that broadcast together instead of one array.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.indices((2, 2))[0]
+        Array([[0, 0],
+               [1, 1]], dtype=int32)
     """
     shape = canonical_size("indices", dimensions)
     target = dtypes.requested(int if dtype is None else dtype, "indices")
@@ -132,7 +153,14 @@ def fromfunction(
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
-    """Vectors of indices, shaped to index their product together; masks count as indices."""
+    """Vectors of indices, shaped to index their product together; masks count as indices.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.arange(9).reshape(3, 3)[jnp.ix_(jnp.array([0, 2]), jnp.array([1]))]
+        Array([[1],
+               [7]], dtype=int32)
+    """
     vectors = []
     for i, arg in enumerate(args):
         vector = as_array("ix_", arg)

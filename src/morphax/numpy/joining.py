@@ -60,7 +60,8 @@ def _joined(name: str, arrays: Any, axis: int | None, dtype: Any) -> Any:
     items = _common(name, arrays, dtype)
     if axis is None:
         items, axis = [ravel(a) for a in items], 0
-    if not items[0].aval.ndim:
+    ndim = items[0].aval.ndim
+    if not ndim:
         raise AxisError(
             message(
                 f"jnp.{name}",
@@ -69,7 +70,7 @@ def _joined(name: str, arrays: Any, axis: int | None, dtype: Any) -> Any:
                 fix="Use jnp.stack, which makes a new axis.",
             )
         )
-    place = canonical_axis(name, axis, items[0].aval.ndim)
+    place = canonical_axis(name, axis, ndim)
     if len(items) == 1:
         return items[0]
     try:

@@ -33,7 +33,16 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
 
 @replayed(1)
 def isnan(x: Any, /) -> Any:
-    """Where x is NaN."""
+    """Where x is NaN.
+
+    Args:
+        x: numbers of any shape.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.isnan(jnp.array([1.0, jnp.inf, jnp.nan]))
+        Array([False, False,  True], dtype=bool)
+    """
     x = as_array("isnan", x)
     return lax.ne(x, x) if issubdtype(x.aval.dtype, np.inexact) else _nowhere(x)
 
@@ -44,7 +53,16 @@ def _nowhere(x: Any) -> Any:
 
 @replayed(1)
 def isinf(x: Any, /) -> Any:
-    """Where x is infinite; a complex number is if one of its parts is."""
+    """Where x is infinite; a complex number is if one of its parts is.
+
+    Args:
+        x: numbers of any shape.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.isinf(jnp.array([1.0, -jnp.inf, jnp.nan]))
+        Array([False,  True, False], dtype=bool)
+    """
     x = as_array("isinf", x)
     if is_complex(x):
         return lax.bitwise_or(isinf(lax.real(x)), isinf(lax.imag(x)))
@@ -59,7 +77,16 @@ def _infinity(x: Any, value: float) -> Any:
 
 @replayed(1)
 def isfinite(x: Any, /) -> Any:
-    """Where x is neither infinite nor NaN."""
+    """Where x is neither infinite nor NaN.
+
+    Args:
+        x: numbers of any shape.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.isfinite(jnp.array([1.0, jnp.inf, jnp.nan]))
+        Array([ True, False, False], dtype=bool)
+    """
     x = as_array("isfinite", x)
     if is_complex(x):
         return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
@@ -101,7 +128,16 @@ def _real_operand(name: str, x: Any) -> Any:
 
 @replayed(1)
 def signbit(x: Any, /) -> Any:
-    """Where the sign bit is set: of negative numbers, of −0, and of NaN with a sign."""
+    """Where the sign bit is set: of negative numbers, of −0, and of NaN with a sign.
+
+    Args:
+        x: real numbers of any shape.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.signbit(jnp.array([1.0, -0.0]))
+        Array([False,  True], dtype=bool)
+    """
     x = _real_operand("signbit", x)
     dtype = x.aval.dtype
     if issubdtype(dtype, np.floating):
@@ -150,7 +186,17 @@ def _all(x: Any) -> Any:
 
 @replayed(2)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Whether shapes and elements are equal, with `equal_nan` also NaN and NaN."""
+    """Whether shapes and elements are equal, with `equal_nan` also NaN and NaN.
+
+    Args:
+        a1, a2: arrays of any shapes.
+        equal_nan: whether NaN equals NaN.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.array_equal(jnp.arange(2), jnp.array([0, 1]))
+        Array(True, dtype=bool)
+    """
     a1, a2 = asarray(a1), asarray(a2)
     if a1.aval.shape != a2.aval.shape:
         return at_default_place(Array.from_host(np.bool_(False)))

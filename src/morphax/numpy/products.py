@@ -150,6 +150,11 @@ def dot(
     """Sums of products along the last axis of `a` and the last but one (or only) axis of `b`.
 
     Unlike `matmul`, it takes scalars, and combines each matrix of `a` with each of `b`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.dot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
+        Array([3, 7], dtype=int32)
     """
     if out_sharding is not None:
         options = {"precision": precision, "preferred_element_type": preferred_element_type}
@@ -238,7 +243,14 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 @replayed(2)
 def outer(a: Any, b: Any, out: None = None) -> Any:
-    """aᵢ bⱼ for all pairs of elements."""
+    """aᵢ bⱼ for all pairs of elements.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.outer(jnp.array([1, 2]), jnp.array([3, 4]))
+        Array([[3, 4],
+               [6, 8]], dtype=int32)
+    """
     check_no_out("outer", out)
     a, b = of_one_dtype("outer", a, b)
     shape = (a.aval.size, b.aval.size)
@@ -365,5 +377,11 @@ def _components(vectors: Any, shape: Shape) -> list[Any]:
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
 ) -> Any:
-    """The sum of the diagonal of two axes."""
+    """The sum of the diagonal of two axes.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.trace(jnp.array([[1, 2], [3, 4]]))
+        Array(5, dtype=int32)
+    """
     return sum_(diagonal(as_array("trace", a), offset, axis1, axis2), -1, dtype, out)

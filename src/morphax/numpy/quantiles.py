@@ -177,7 +177,20 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """The middle element along axes, or the mean of the two in the middle."""
+    """The middle element along axes, or the mean of the two in the middle.
+
+    Args:
+        a: real numbers of any shape.
+        axis: axis or axes that are reduced; all without it.
+        out: must be None.
+        overwrite_input: accepted for compatibility.
+        keepdims: whether the axes stay, with size 1.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.median(jnp.array([5.0, 1.0, 2.0, 4.0]))
+        Array(3., dtype=float32)
+    """
     return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 

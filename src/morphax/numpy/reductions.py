@@ -228,7 +228,13 @@ def prod(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """Product over axes; arguments as those of `sum`."""
+    """Product over axes; arguments as those of `sum`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.prod(jnp.array([[1, 2], [3, 4]]), axis=1)
+        Array([ 2, 12], dtype=int32)
+    """
     return _PROD.total(a, dtype, promote_integers, axis, keepdims, initial, where, out)
 
 
@@ -241,7 +247,24 @@ def max(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Largest element over axes; NaN if there is one."""
+    """Largest element over axes; NaN if there is one.
+
+    Args:
+        a: numbers of any shape.
+        axis: axis or axes that are reduced; all without it.
+        out: must be None.
+        keepdims: whether the axes stay, with size 1.
+        initial: what the result begins with; needed if there may be no elements.
+        where: which elements count.
+
+    Raises:
+        ValueError: there is no such axis, or no element and no `initial`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.max(jnp.array([[1, 2], [3, 4]]), axis=0)
+        Array([3, 4], dtype=int32)
+    """
     return _MAX(as_array("max", a), axis, keepdims, initial, where, out)
 
 
@@ -254,7 +277,16 @@ def min(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Smallest element over axes; NaN if there is one."""
+    """Smallest element over axes; NaN if there is one.
+
+    Args:
+        a, axis, out, keepdims, initial, where: as for `max`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.min(jnp.array([[1, 2], [3, 4]]), axis=1)
+        Array([1, 3], dtype=int32)
+    """
     return _MIN(as_array("min", a), axis, keepdims, initial, where, out)
 
 
@@ -320,7 +352,23 @@ def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> 
 def all(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
-    """Whether all elements over axes are true."""
+    """Whether all elements over axes are true.
+
+    Args:
+        a: values of any shape; a number is true unless it is zero.
+        axis: axis or axes that are reduced; all without it.
+        out: must be None.
+        keepdims: whether the axes stay, with size 1.
+        where: which elements count.
+
+    Raises:
+        ValueError: there is no such axis.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.all(jnp.array([[1, 2], [3, 4]]) > 1, axis=0)
+        Array([False,  True], dtype=bool)
+    """
     return _ALL(as_truth("all", a), axis, keepdims, None, where, out)
 
 
@@ -328,7 +376,16 @@ def all(
 def any(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
-    """Whether any element over axes is true."""
+    """Whether any element over axes is true.
+
+    Args:
+        a, axis, out, keepdims, where: as for `all`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.any(jnp.array([[1, 2], [3, 4]]) > 3, axis=0)
+        Array([False,  True], dtype=bool)
+    """
     return _ANY(as_truth("any", a), axis, keepdims, None, where, out)
 
 

@@ -24,20 +24,47 @@ def _is_integer(x: Any) -> bool:
 
 @replayed(1)
 def floor(x: Any, /) -> Any:
-    """The greatest integer ≤ x; integers stay as they are."""
+    """The greatest integer ≤ x; integers stay as they are.
+
+    Args:
+        x: real numbers of any shape.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.floor(jnp.array([-1.5, 1.5]))
+        Array([-2.,  1.], dtype=float32)
+    """
     x = as_array("floor", x)
     return x if _is_integer(x) else lax.floor(x)
 
 
 def ceil(x: Any, /) -> Any:
-    """The least integer ≥ x; integers stay as they are."""
+    """The least integer ≥ x; integers stay as they are.
+
+    Args:
+        x: real numbers of any shape.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.ceil(jnp.array([-1.5, 1.5]))
+        Array([-1.,  2.], dtype=float32)
+    """
     x = as_array("ceil", x)
     return x if _is_integer(x) else lax.ceil(x)
 
 
 @replayed(1)
 def trunc(x: Any) -> Any:
-    """The integer part of x: rounded towards zero."""
+    """The integer part of x: rounded towards zero.
+
+    Args:
+        x: real numbers of any shape.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.trunc(jnp.array([-1.5, 1.5]))
+        Array([-1.,  1.], dtype=float32)
+    """
     x = as_array("trunc", x)
     if _is_integer(x):
         return x
@@ -46,7 +73,16 @@ def trunc(x: Any) -> Any:
 
 @replayed(1)
 def rint(x: Any, /) -> Any:
-    """The nearest integer as a float; halves go to the even one."""
+    """The nearest integer as a float; halves go to the even one.
+
+    Args:
+        x: numbers of any shape.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.rint(jnp.array([0.5, 1.5, 2.6]))
+        Array([0., 2., 3.], dtype=float32)
+    """
     x = as_array("rint", x)
     return _to_nearest(convert(x, dtypes.python_scalar_dtype(float)) if _is_integer(x) else x)
 

@@ -108,12 +108,38 @@ def unraveled(places: Any, shape: tuple[int, ...]) -> list[Any]:
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The places of elements that are not zero in the flattened array; see `nonzero`."""
+    """The places of elements that are not zero in the flattened array; see `nonzero`.
+
+    Args:
+        a: array of any shape.
+        size: how many places to return; needed if `a` is traced.
+        fill_value: place of those that are too many.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.flatnonzero(jnp.array([[0, 1], [1, 0]]))
+        Array([1, 2], dtype=int32)
+    """
     return places_of("flatnonzero", ravel(a), size, fill_value)[0]
 
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The places of elements that are not zero, one per row; arguments as those of `nonzero`."""
+    """The places of elements that are not zero, one per row; arguments as those of `nonzero`.
+
+    Args:
+        a: array of any shape.
+        size: how many places to return; needed if `a` is traced.
+        fill_value: place of those that are too many.
+
+    Returns:
+        Places (n, number of axes).
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.argwhere(jnp.array([[0, 1], [1, 0]]))
+        Array([[0, 1],
+               [1, 0]], dtype=int32)
+    """
     a = as_array("argwhere", a)
     if a.aval.ndim == 0:
         found = nonzero(reshape(a, 1), size=size, fill_value=fill_value)[0]
@@ -135,7 +161,22 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
 
 @replayed(1)
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """The first place of the smallest element along an axis, or in the flattened array."""
+    """The first place of the smallest element along an axis, or in the flattened array.
+
+    Args:
+        a: array of any shape.
+        axis: axis along which is searched; the flattened array without it.
+        out: must be None.
+        keepdims: whether the axis stays, with size 1.
+
+    Raises:
+        ValueError: there is no such axis, or no element.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.argmin(jnp.array([5, 2, 7]))
+        Array(1, dtype=int32)
+    """
     return _extreme("argmin", lax.argmin, a, axis, out, keepdims)
 
 

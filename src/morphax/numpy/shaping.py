@@ -127,12 +127,27 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
-    """`a` with its axes permuted, reversed without `axes`."""
+    """`a` with its axes permuted, reversed without `axes`.
+
+    Args:
+        a: array.
+        axes: which axis of `a` each axis of the result is.
+
+    Raises:
+        ValueError: `axes` does not name each axis once.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.transpose(jnp.ones((2, 3, 4)), (2, 0, 1)).shape
+        (4, 2, 3)
+    """
     a = as_array("transpose", a)
     if axes is None:
         return _reversed_axes(a) if a.aval.ndim > 1 else a
     places = canonical_axes("transpose", tuple(members(_AXES, axes)), a.aval.ndim)
-    if len(places) != a.aval.ndim:
+    try:
+        return lax.transpose(a, places)
+    except ShapeError as error:
         raise ShapeError(
             message(
                 _AXES,
@@ -140,8 +155,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
                 expected=f"each of its {a.aval.ndim} axes once",
                 fix="Name all axes, or none to reverse them; jnp.moveaxis moves some of them.",
             )
-        )
-    return lax.transpose(a, places)
+        ) from error
 
 
 permute_dims = transpose
@@ -164,7 +178,13 @@ def matrix_transpose(x: Any, /) -> Any:
 
 @replayed(1)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """`a` with two axes exchanged."""
+    """`a` with two axes exchanged.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape
+        (4, 3, 2)
+    """
     a = as_array("swapaxes", a)
     order = list(range(a.aval.ndim))
     i, j = (canonical_axis("swapaxes", x, len(order)) for x in (axis1, axis2))
@@ -174,7 +194,17 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 @replayed(1)
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    """`a` with axes moved to other places; the others keep their order."""
+    """`a` with axes moved to other places; the others keep their order.
+
+    Args:
+        a: array.
+        source, destination: axes, and their places in the result.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.moveaxis(jnp.ones((2, 3, 4)), 0, -1).shape
+        (3, 4, 2)
+    """
     a = as_array("moveaxis", a)
     rank = a.aval.ndim
     sources, targets = (canonical_axes("moveaxis", x, rank) for x in (source, destination))
@@ -214,20 +244,37 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
-    """`a` with axes of size 1 at places `axis` of the result."""
+    """`a` with axes of size 1 at places `axis` of the result.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.expand_dims(jnp.ones((2, 3)), (0, -1)).shape
+        (1, 2, 3, 1)
+    """
     a = as_array("expand_dims", a)
     axes = listed(axis)
     return lax.expand_dims(a, canonical_axes("expand_dims", axes, a.aval.ndim + len(axes)))
 
 
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """`a` without axes of size 1: those named, or all."""
+    """`a` without axes of size 1: those named, or all.
+
+    Raises:
+        ValueError: the size of an axis that is named is not 1.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.squeeze(jnp.ones((1, 3, 1))).shape
+        (3,)
+    """
     a = as_array("squeeze", a)
     if axis is None:
         dropped = tuple([i for i, n in enumerate(a.aval.shape) if n == 1])
     else:
         dropped = canonical_axes("squeeze", axis, a.aval.ndim)
-    if any(a.aval.shape[i] != 1 for i in dropped):
+    try:
+        return lax.squeeze(a, dropped) if dropped else a
+    except ValueError as error:
         raise ValueError(
             message(
                 "jnp.squeeze, argument axis",
@@ -235,12 +282,21 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
                 expected="axes of size 1",
                 fix="Take one element of a longer axis by its index, x[0], or reduce it.",
             )
-        )
-    return lax.squeeze(a, dropped) if dropped else a
+        ) from error
 
 
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
-    """`array` repeated to `shape`."""
+    """`array` repeated to `shape`.
+
+    Raises:
+        ValueError: the array has a size that is neither 1 nor that of the shape.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.broadcast_to(jnp.arange(2), (2, 2))
+        Array([[0, 1],
+               [0, 1]], dtype=int32)
+    """
     if out_sharding is not None:
         wide = partial(broadcast_to, shape=shape)
         return split_as("jnp.broadcast_to", out_sharding, wide, array)

@@ -109,6 +109,11 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     Args:
         keys: sequence of arrays of one shape, or an array of keys.
         axis: axis to sort along.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.lexsort((jnp.array([9, 4, 4]), jnp.array([1, 1, 0])))
+        Array([2, 1, 0], dtype=int32)
     """
     arrays = [as_array("lexsort", k) for k in members("jnp.lexsort, argument keys", keys)]
     if not arrays:

@@ -69,6 +69,12 @@ def cov(
         fweights: how often each sample occurs, integers.
         aweights: weight of each sample.
         dtype: of the result.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.cov(jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        Array([[ 1., -1.],
+               [-1.,  1.]], dtype=float32)
     """
     given = [as_array("cov", v) for v in ((m,) if y is None else (m, y))]
     common, weak = inexact_type("cov", *given)
@@ -145,7 +151,21 @@ def _adjoint(x: Any) -> Any:
 
 @replayed(2)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
-    """Correlation coefficients: cᵢⱼ / √(cᵢᵢ cⱼⱼ) of the covariance; arguments as those of `cov`."""
+    """Correlation coefficients: cᵢⱼ / √(cᵢᵢ cⱼⱼ) of the covariance; arguments as those of `cov`.
+
+    Args:
+        x, y: variables as rows, observations as columns; of both as one array.
+        rowvar: whether variables are rows.
+
+    Returns:
+        The matrix (n, n) of correlations of n variables.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.corrcoef(jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).round(3)
+        Array([[ 1., -1.],
+               [-1.,  1.]], dtype=float32)
+    """
     c = cov(x, y, rowvar, dtype=dtype)
     if c.aval.ndim == 0:
         return true_divide(c, c)

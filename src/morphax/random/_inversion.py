@@ -82,7 +82,22 @@ def gumbel_numbers(function: str, key: Any, shape: tuple[int, ...], dtype: Any, 
 
 @replayed(1)
 def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Numbers with density ½ e^(−|x|)."""
+    """Numbers with density ½ e^(−|x|).
+
+    Args:
+        key: one key.
+        shape: of the result; () for one number.
+        dtype: of the numbers, floating; the default one without it.
+        out_sharding: how the result is split over a mesh.
+
+    Raises:
+        TypeError: `key` is no key.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.laplace(jax.random.key(0), (3,)).shape
+        (3,)
+    """
     typed, shape, chosen = prepared("laplace", key, shape, dtype)
     u = _open_uniform(typed, shape, chosen, dtypes.finfo(chosen).epsneg - 1)
     return placed(lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u)))), out_sharding)
@@ -90,7 +105,22 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
 
 @replayed(1)
 def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Numbers with distribution function 1 / (1 + e⁻ˣ)."""
+    """Numbers with distribution function 1 / (1 + e⁻ˣ).
+
+    Args:
+        key: one key.
+        shape: of the result; () for one number.
+        dtype: of the numbers, floating; the default one without it.
+        out_sharding: how the result is split over a mesh.
+
+    Raises:
+        TypeError: `key` is no key.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.logistic(jax.random.key(0), (3,)).shape
+        (3,)
+    """
     typed, shape, chosen = prepared("logistic", key, shape, dtype)
     u = _open_uniform(typed, shape, chosen, dtypes.finfo(chosen).tiny)
     return placed(lax.sub(lax.log(u), lax.log1p(lax.neg(u))), out_sharding)
@@ -98,7 +128,22 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any 
 
 @replayed(1)
 def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Numbers with density 1 / (π (1 + x²))."""
+    """Numbers with density 1 / (π (1 + x²)).
+
+    Args:
+        key: one key.
+        shape: of the result; () for one number.
+        dtype: of the numbers, floating; the default one without it.
+        out_sharding: how the result is split over a mesh.
+
+    Raises:
+        TypeError: `key` is no key.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.cauchy(jax.random.key(0), (3,)).shape
+        (3,)
+    """
     typed, shape, chosen = prepared("cauchy", key, shape, dtype)
     u = _open_uniform(typed, shape, chosen, dtypes.finfo(chosen).eps)
     angle = lax.mul(chosen.type(math.pi), lax.sub(u, chosen.type(0.5)))
@@ -109,7 +154,24 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
 def pareto(
     key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
-    """Numbers with density b x^(−b−1) for x ≥ 1."""
+    """Numbers with density b x^(−b−1) for x ≥ 1.
+
+    Args:
+        key: one key.
+        b: how fast the density falls, an array.
+        shape: of the result; that of the parameters without it.
+        dtype: of the numbers, floating; the default one without it.
+        out_sharding: how the result is split over a mesh.
+
+    Raises:
+        TypeError: `key` is no key.
+        ValueError: the parameters do not broadcast to `shape`.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.pareto(jax.random.key(0), 2.0, (3,)).min() >= 1
+        Array(True, dtype=bool)
+    """
     typed, shape, chosen, b = prepared("pareto", key, shape, dtype, b)
     exponents = lax.div(exponential_of(unit_interval(typed, shape, chosen)), b)
     return placed(lax.exp(exponents), out_sharding)
@@ -119,7 +181,24 @@ def pareto(
 def rayleigh(
     key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
-    """Numbers with density x/s² e^(−x²/2s²) for x ≥ 0 and s = `scale`."""
+    """Numbers with density x/s² e^(−x²/2s²) for x ≥ 0 and s = `scale`.
+
+    Args:
+        key: one key.
+        scale: the place s of the largest density, an array.
+        shape: of the result; that of the parameters without it.
+        dtype: of the numbers, floating; the default one without it.
+        out_sharding: how the result is split over a mesh.
+
+    Raises:
+        TypeError: `key` is no key.
+        ValueError: the parameters do not broadcast to `shape`.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.rayleigh(jax.random.key(0), 2.0, (3,)).shape
+        (3,)
+    """
     typed, shape, chosen, scale = prepared("rayleigh", key, shape, dtype, scale)
     squares = lax.mul(lax.log(unit_interval(typed, shape, chosen)), chosen.type(-2))
     return placed(lax.mul(scale, lax.sqrt(squares)), out_sharding)
@@ -129,7 +208,23 @@ def rayleigh(
 def weibull_min(
     key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
 ) -> Any:
-    """Numbers with distribution function 1 − e^(−(x/s)^c), for s = `scale`, c = `concentration`."""
+    """Numbers with distribution function 1 − e^(−(x/s)^c), for s = `scale`, c = `concentration`.
+
+    Args:
+        key: one key.
+        scale, concentration: s and c, arrays.
+        shape: of the result.
+        dtype: of the numbers, floating; the default one without it.
+
+    Raises:
+        TypeError: `key` is no key.
+        ValueError: the parameters do not broadcast to `shape`.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.weibull_min(jax.random.key(0), 1.0, 2.0, (3,)).shape
+        (3,)
+    """
     parameters = scale, concentration
     typed, shape, chosen, s, c = prepared("weibull_min", key, shape, dtype, *parameters)
     powers = exponential_of(unit_interval(typed, shape, chosen))
@@ -147,7 +242,24 @@ def triangular(
     *,
     out_sharding: Any = None,
 ) -> Any:
-    """Numbers whose density rises evenly from 0 at `left` to `mode` and falls to 0 at `right`."""
+    """Numbers whose density rises evenly from 0 at `left` to `mode` and falls to 0 at `right`.
+
+    Args:
+        key: one key.
+        left, mode, right: the ends and the summit, arrays.
+        shape: of the result; that of the parameters without it.
+        dtype: of the numbers, floating; the default one without it.
+        out_sharding: how the result is split over a mesh.
+
+    Raises:
+        TypeError: `key` is no key.
+        ValueError: the parameters do not broadcast to `shape`.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.triangular(jax.random.key(0), 0.0, 1.0, 3.0, (3,)).shape
+        (3,)
+    """
     ends = left, mode, right
     typed, shape, chosen, left, mode, right = prepared("triangular", key, shape, dtype, *ends)
     width = lax.sub(right, left)

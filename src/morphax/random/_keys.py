@@ -211,12 +211,33 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
 
 
 def key_dtype(impl_spec: Any = None) -> dtypes.KeyType:
-    """The dtype of the keys of a generator, by default of the one that `key` uses."""
+    """The dtype of the keys of a generator, by default of the one that `key` uses.
+
+    Args:
+        impl_spec: the name of a generator, or a generator.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.key_dtype()
+        key<fry>
+    """
     return implementation("random.key_dtype, argument impl_spec", impl_spec).key_dtype
 
 
 def key_impl(keys: Any) -> str | PRNGImpl:
-    """The name of the generator that `keys` belong to, or the generator itself if it has none."""
+    """The name of the generator that `keys` belong to, or the generator itself if it has none.
+
+    Args:
+        keys: an array of keys, typed or as words.
+
+    Raises:
+        TypeError: `keys` are no keys.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.key_impl(jax.random.key(0))
+        'threefry2x32'
+    """
     impl = generator_of(aval_of(typed_keys("key_impl", keys)).dtype)
     return impl.name if impl.is_named else impl
 
@@ -233,7 +254,24 @@ def key_data(keys: Any) -> Any:
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """Typed keys of their words, uint32[..., 2] by default; the inverse of `key_data`."""
+    """Typed keys of their words, uint32[..., 2] by default; the inverse of `key_data`.
+
+    Args:
+        key_bits_array: words, an array of dtype uint32 whose last axes are those of a key.
+        impl: the generator that the keys belong to; the default one without it.
+        dtype: the key dtype, instead of `impl`.
+
+    Returns:
+        Keys of the shape of the other axes.
+
+    Raises:
+        TypeError: the words are of another dtype, or their last axes do not fit.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.wrap_key_data(jax.random.key_data(jax.random.key(0))).dtype
+        key<fry>
+    """
     where = "random.wrap_key_data"
     kind = implementation(where, impl, dtype)
     if is_value(key_bits_array) and _given_dtype(key_bits_array) != np.uint32:
@@ -325,5 +363,16 @@ def _uint32(where: str, data: int) -> np.uint32:
 
 
 def clone(key: Any) -> Any:
-    """The same key or keys, which may be used once more where reuse is checked."""
+    """The same key or keys, which may be used once more where reuse is checked.
+
+    Args:
+        key: a key, or an array of keys.
+
+    Example:
+        >>> import morphax as jax
+        >>> with jax.debug_key_reuse(True):
+        ...     key = jax.random.key(0)
+        ...     x = jax.random.normal(key)
+        ...     y = jax.random.normal(jax.random.clone(key))
+    """
     return _like(key, random_clone_p.bind(typed_keys("clone", key)))

@@ -101,7 +101,24 @@ def truncated_normal(
 def lognormal(
     key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
-    """Numbers whose logarithm is normal, of mean 0 and standard deviation `sigma`."""
+    """Numbers whose logarithm is normal, of mean 0 and standard deviation `sigma`.
+
+    Args:
+        key: one key.
+        sigma: the standard deviation of the logarithm, an array.
+        shape: of the result; that of the parameters without it.
+        dtype: of the numbers, floating; the default one without it.
+        out_sharding: how the result is split over a mesh.
+
+    Raises:
+        TypeError: `key` is no key.
+        ValueError: the parameters do not broadcast to `shape`.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.lognormal(jax.random.key(0), 0.5, (3,)).min() > 0
+        Array(True, dtype=bool)
+    """
     typed, shape, chosen, sigma = prepared("lognormal", key, shape, dtype, sigma)
     exponents = lax.mul(standard_normal(typed, shape, chosen), sigma)
     return placed(lax.exp(exponents), out_sharding)
@@ -109,7 +126,22 @@ def lognormal(
 
 @replayed(1)
 def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Lengths of vectors of three independent normal numbers of variance 1."""
+    """Lengths of vectors of three independent normal numbers of variance 1.
+
+    Args:
+        key: one key.
+        shape: of the result; () for one number.
+        dtype: of the numbers, floating; the default one without it.
+        out_sharding: how the result is split over a mesh.
+
+    Raises:
+        TypeError: `key` is no key.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.maxwell(jax.random.key(0), (3,)).shape
+        (3,)
+    """
     typed, shape, chosen = prepared("maxwell", key, shape, dtype)
     return placed(_speeds(typed, shape, chosen), out_sharding)
 

@@ -171,7 +171,7 @@ def with_others_fixed(
                 f"{where}, argument argnums",
                 given=f"argnums={argnums} for {len(args)} positional argument(s)",
                 expected="the numbers of positional arguments of the call, from 0, each once",
-                fix=f"Count the arguments of {function_label(fun)} from 0, and pass them by place.",
+                fix=f"Pass the arguments of {function_label(fun)} positionally, counted from 0.",
             )
         )
     partial = _OthersFixed(fun, positions, tuple(args), kwargs)
@@ -261,7 +261,7 @@ def fix_of_output(kind: Any, aval: Any) -> str:
         return "Pass holomorphic=True if the function is holomorphic, else use vjp."
     return (
         "Return a floating number: what rounds, counts or compares (astype(int), argmax, ==) has "
-        "no derivative; vjp gives zeros."
+        "no derivative; use vjp for its zeros."
     )
 
 

@@ -129,35 +129,126 @@ shift_right_logical_p = ShiftRightLogical()
 
 
 def bitwise_and(x: Any, y: Any) -> Any:
-    """Logical and, x ∧ y, bit by bit."""
+    """Logical and, x ∧ y, bit by bit.
+
+    Args:
+        x, y: arrays of one integer dtype, or booleans, and of one shape.
+
+    Raises:
+        TypeError: dtypes or shapes differ, or are others; the function of `jax.numpy` promotes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.bitwise_and(jnp.array([6, 5]), 3)
+        Array([2, 1], dtype=int32)
+    """
     return and_p.bind(*standardize(x, y))
 
 
 def bitwise_or(x: Any, y: Any) -> Any:
-    """Logical or, x ∨ y, bit by bit."""
+    """Logical or, x ∨ y, bit by bit.
+
+    Args:
+        x, y: arrays of one integer dtype, or booleans, and of one shape.
+
+    Raises:
+        TypeError: dtypes or shapes differ, or are others; the function of `jax.numpy` promotes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.bitwise_or(jnp.array([6, 5]), 3)
+        Array([7, 7], dtype=int32)
+    """
     return or_p.bind(*standardize(x, y))
 
 
 def bitwise_xor(x: Any, y: Any) -> Any:
-    """Exclusive or, x ⊻ y, bit by bit."""
+    """Exclusive or, x ⊻ y, bit by bit.
+
+    Args:
+        x, y: arrays of one integer dtype, or booleans, and of one shape.
+
+    Raises:
+        TypeError: dtypes or shapes differ, or are others; the function of `jax.numpy` promotes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.bitwise_xor(jnp.array([6, 5]), 3)
+        Array([5, 6], dtype=int32)
+    """
     return xor_p.bind(*standardize(x, y))
 
 
 def bitwise_not(x: Any) -> Any:
-    """¬x, bit by bit."""
+    """¬x, bit by bit.
+
+    Args:
+        x: array of integer dtype, or booleans.
+
+    Raises:
+        TypeError: `x` is of another dtype.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.bitwise_not(jnp.array([0, 5]))
+        Array([-1, -6], dtype=int32)
+    """
     return not_p.bind(x)
 
 
 def shift_left(x: Any, y: Any) -> Any:
-    """`x` shifted left by `y` places, element by element; zeros move in."""
+    """`x` shifted left by `y` places, element by element; zeros move in.
+
+    Args:
+        x, y: arrays of one integer dtype and shape; shifts by the width or more leave no bit.
+
+    Raises:
+        TypeError: dtypes or shapes differ, or are others; the function of `jax.numpy` promotes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.shift_left(jnp.array([1, 3]), 2)
+        Array([ 4, 12], dtype=int32)
+    """
     return shift_left_p.bind(*standardize(x, y))
 
 
 def shift_right_arithmetic(x: Any, y: Any) -> Any:
-    """`x` shifted right by `y` places, element by element; copies of the sign bit move in."""
+    """`x` shifted right by `y` places, element by element; copies of the sign bit move in.
+
+    Args:
+        x, y: arrays of one integer dtype and shape; shifts by the width or more leave signs.
+
+    Raises:
+        TypeError: dtypes or shapes differ, or are others; the function of `jax.numpy` promotes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.shift_right_arithmetic(jnp.array([-8, 8]), 2)
+        Array([-2,  2], dtype=int32)
+    """
     return shift_right_arithmetic_p.bind(*standardize(x, y))
 
 
 def shift_right_logical(x: Any, y: Any) -> Any:
-    """`x` shifted right by `y` places, element by element; zeros move in."""
+    """`x` shifted right by `y` places, element by element; zeros move in.
+
+    Args:
+        x, y: arrays of one integer dtype and shape; shifts by the width or more leave no bit.
+
+    Raises:
+        TypeError: dtypes or shapes differ, or are others; the function of `jax.numpy` promotes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.shift_right_logical(jnp.array([-8, 8]), 2)
+        Array([1073741822,          2], dtype=int32)
+    """
     return shift_right_logical_p.bind(*standardize(x, y))

@@ -196,30 +196,108 @@ le_to_p = LeTo()
 
 
 def eq(x: Any, y: Any) -> Any:
-    """Whether x = y, element by element; NaN equals nothing."""
+    """Whether x = y, element by element; NaN equals nothing.
+
+    Args:
+        x, y: arrays of one dtype and shape; a number may stand beside an array.
+
+    Raises:
+        TypeError: dtypes or shapes differ, or are others; the function of `jax.numpy` promotes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.eq(jnp.array([1, 2, 3]), 2)
+        Array([False,  True, False], dtype=bool)
+    """
     return eq_p.bind(*standardize(x, y))
 
 
 def ne(x: Any, y: Any) -> Any:
-    """Whether x ≠ y, element by element; NaN differs from everything."""
+    """Whether x ≠ y, element by element; NaN differs from everything.
+
+    Args:
+        x, y: arrays of one dtype and shape; a number may stand beside an array.
+
+    Raises:
+        TypeError: dtypes or shapes differ, or are others; the function of `jax.numpy` promotes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.ne(jnp.array([1, 2, 3]), 2)
+        Array([ True, False,  True], dtype=bool)
+    """
     return ne_p.bind(*standardize(x, y))
 
 
 def lt(x: Any, y: Any) -> Any:
-    """Whether x < y, element by element."""
+    """Whether x < y, element by element.
+
+    Args:
+        x, y: arrays of one dtype and shape; a number may stand beside an array.
+
+    Raises:
+        TypeError: dtypes or shapes differ, or are others; the function of `jax.numpy` promotes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.lt(jnp.array([1, 2, 3]), 2)
+        Array([ True, False, False], dtype=bool)
+    """
     return lt_p.bind(*standardize(x, y))
 
 
 def le(x: Any, y: Any) -> Any:
-    """Whether x ≤ y, element by element."""
+    """Whether x ≤ y, element by element.
+
+    Args:
+        x, y: arrays of one dtype and shape; a number may stand beside an array.
+
+    Raises:
+        TypeError: dtypes or shapes differ, or are others; the function of `jax.numpy` promotes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.le(jnp.array([1, 2, 3]), 2)
+        Array([ True,  True, False], dtype=bool)
+    """
     return le_p.bind(*standardize(x, y))
 
 
 def gt(x: Any, y: Any) -> Any:
-    """Whether x > y, element by element."""
+    """Whether x > y, element by element.
+
+    Args:
+        x, y: arrays of one dtype and shape; a number may stand beside an array.
+
+    Raises:
+        TypeError: dtypes or shapes differ, or are others; the function of `jax.numpy` promotes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.gt(jnp.array([1, 2, 3]), 2)
+        Array([False, False,  True], dtype=bool)
+    """
     return gt_p.bind(*standardize(x, y))
 
 
 def ge(x: Any, y: Any) -> Any:
-    """Whether x ≥ y, element by element."""
+    """Whether x ≥ y, element by element.
+
+    Args:
+        x, y: arrays of one dtype and shape; a number may stand beside an array.
+
+    Raises:
+        TypeError: dtypes or shapes differ, or are others; the function of `jax.numpy` promotes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.ge(jnp.array([1, 2, 3]), 2)
+        Array([False,  True,  True], dtype=bool)
+    """
     return ge_p.bind(*standardize(x, y))

@@ -147,12 +147,38 @@ conj_p = Conj()
 
 
 def real(x: Any) -> Any:
-    """Re x, element by element."""
+    """Re x, element by element.
+
+    Args:
+        x: array of complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.real(jnp.array([1 + 2j]))
+        Array([1.], dtype=float32)
+    """
     return real_p.bind(x)
 
 
 def imag(x: Any) -> Any:
-    """Im x, element by element."""
+    """Im x, element by element.
+
+    Args:
+        x: array of complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.imag(jnp.array([1 + 2j]))
+        Array([2.], dtype=float32)
+    """
     return imag_p.bind(x)
 
 
@@ -175,5 +201,15 @@ def complex(x: Any, y: Any) -> Any:
 
 
 def conj(x: Any) -> Any:
-    """The complex conjugate of `x`, element by element; always of complex dtype."""
+    """The complex conjugate of `x`, element by element; always of complex dtype.
+
+    Args:
+        x: array of numbers.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.conj(jnp.array([1 + 2j]))
+        Array([1.-2.j], dtype=complex64)
+    """
     return conj_p.bind(x, input_dtype=aval_of(x).dtype)

@@ -235,28 +235,80 @@ logistic_p = Logistic()
 
 
 def exp(x: Any, *, accuracy: Any = None) -> Any:
-    """eˣ, element by element."""
+    """eˣ, element by element.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.exp(jnp.array([0.0, 1.0]))
+        Array([1.       , 2.7182817], dtype=float32)
+    """
     if accuracy is not None:
         check_accuracy("lax.exp", accuracy)
     return exp_p.bind(x)
 
 
 def exp2(x: Any, *, accuracy: Any = None) -> Any:
-    """2ˣ, element by element."""
+    """2ˣ, element by element.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.exp2(jnp.array([0.0, 3.0]))
+        Array([1., 8.], dtype=float32)
+    """
     if accuracy is not None:
         check_accuracy("lax.exp2", accuracy)
     return exp2_p.bind(x)
 
 
 def expm1(x: Any, *, accuracy: Any = None) -> Any:
-    """eˣ − 1, element by element, accurate near 0."""
+    """eˣ − 1, element by element, accurate near 0.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.expm1(jnp.array([0.0, 1e-10]))
+        Array([0.e+00, 1.e-10], dtype=float32)
+    """
     if accuracy is not None:
         check_accuracy("lax.expm1", accuracy)
     return expm1_p.bind(x)
 
 
 def log(x: Any, *, accuracy: Any = None) -> Any:
-    """The natural logarithm of `x`, element by element; NaN for negative real numbers."""
+    """The natural logarithm of `x`, element by element; NaN for negative real numbers.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.log(jnp.array([1.0, 0.0]))
+        Array([  0., -inf], dtype=float32)
+    """
     if accuracy is not None:
         check_accuracy("lax.log", accuracy)
     return log_p.bind(x)
@@ -276,14 +328,40 @@ def log2(x: Any, *, accuracy: Any = None) -> Any:
 
 
 def log1p(x: Any, *, accuracy: Any = None) -> Any:
-    """log(1 + x), element by element, accurate near 0."""
+    """log(1 + x), element by element, accurate near 0.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.log1p(jnp.array([0.0, 1e-10]))
+        Array([0.e+00, 1.e-10], dtype=float32)
+    """
     if accuracy is not None:
         check_accuracy("lax.log1p", accuracy)
     return log1p_p.bind(x)
 
 
 def logistic(x: Any, *, accuracy: Any = None) -> Any:
-    """The sigmoid 1 / (1 + e⁻ˣ), element by element."""
+    """The sigmoid 1 / (1 + e⁻ˣ), element by element.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.logistic(jnp.array([0.0, jnp.inf]))
+        Array([0.5, 1. ], dtype=float32)
+    """
     if accuracy is not None:
         check_accuracy("lax.logistic", accuracy)
     return logistic_p.bind(x)

@@ -174,32 +174,110 @@ atanh_p = Atanh()
 
 
 def sinh(x: Any) -> Any:
-    """(eˣ − e⁻ˣ) / 2, element by element."""
+    """(eˣ − e⁻ˣ) / 2, element by element.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.sinh(jnp.array([0.0, jnp.inf]))
+        Array([ 0., inf], dtype=float32)
+    """
     return sinh_p.bind(x)
 
 
 def cosh(x: Any) -> Any:
-    """(eˣ + e⁻ˣ) / 2, element by element."""
+    """(eˣ + e⁻ˣ) / 2, element by element.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.cosh(jnp.array([0.0, jnp.inf]))
+        Array([ 1., inf], dtype=float32)
+    """
     return cosh_p.bind(x)
 
 
 def tanh(x: Any, *, accuracy: Any = None) -> Any:
-    """The quotient sinh x / cosh x, element by element."""
+    """The quotient sinh x / cosh x, element by element.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.tanh(jnp.array([0.0, 20.0]))
+        Array([0., 1.], dtype=float32)
+    """
     if accuracy is not None:
         check_accuracy("lax.tanh", accuracy)
     return tanh_p.bind(x)
 
 
 def asinh(x: Any) -> Any:
-    """The number whose hyperbolic sine is `x`, element by element."""
+    """The number whose hyperbolic sine is `x`, element by element.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.asinh(jnp.array([0.0, jnp.inf]))
+        Array([ 0., inf], dtype=float32)
+    """
     return asinh_p.bind(x)
 
 
 def acosh(x: Any) -> Any:
-    """The number ≥ 0 whose hyperbolic cosine is `x`, element by element; NaN where x < 1."""
+    """The number ≥ 0 whose hyperbolic cosine is `x`, element by element; NaN where x < 1.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.acosh(jnp.array([1.0, 0.0]))
+        Array([ 0., nan], dtype=float32)
+    """
     return acosh_p.bind(x)
 
 
 def atanh(x: Any) -> Any:
-    """The number whose hyperbolic tangent is `x`, element by element; NaN where |x| > 1."""
+    """The number whose hyperbolic tangent is `x`, element by element; NaN where |x| > 1.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.atanh(jnp.array([0.0, 1.0]))
+        Array([ 0., inf], dtype=float32)
+    """
     return atanh_p.bind(x)

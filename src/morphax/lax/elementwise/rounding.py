@@ -104,12 +104,38 @@ is_finite_p = IsFinite()
 
 
 def floor(x: Any) -> Any:
-    """⌊x⌋, element by element, in the dtype of `x`."""
+    """⌊x⌋, element by element, in the dtype of `x`.
+
+    Args:
+        x: array of floating dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.floor(jnp.array([-1.5, 1.5]))
+        Array([-2.,  1.], dtype=float32)
+    """
     return floor_p.bind(x)
 
 
 def ceil(x: Any) -> Any:
-    """⌈x⌉, element by element, in the dtype of `x`."""
+    """⌈x⌉, element by element, in the dtype of `x`.
+
+    Args:
+        x: array of floating dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.ceil(jnp.array([-1.5, 1.5]))
+        Array([-1.,  2.], dtype=float32)
+    """
     return ceil_p.bind(x)
 
 
@@ -147,5 +173,18 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
 
 
 def is_finite(x: Any) -> Any:
-    """Whether `x` is neither infinite nor NaN, element by element."""
+    """Whether `x` is neither infinite nor NaN, element by element.
+
+    Args:
+        x: array of floating dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.is_finite(jnp.array([1.0, jnp.nan]))
+        Array([ True, False], dtype=bool)
+    """
     return is_finite_p.bind(x)

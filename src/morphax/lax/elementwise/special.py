@@ -250,25 +250,90 @@ digamma_p = Digamma()
 
 
 def erf(x: Any) -> Any:
-    """The error function 2/√π ∫₀ˣ exp(−s²) ds, element by element."""
+    """The error function 2/√π ∫₀ˣ exp(−s²) ds, element by element.
+
+    Args:
+        x: array of floating dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.erf(jnp.array([0.0, jnp.inf]))
+        Array([0., 1.], dtype=float32)
+    """
     return erf_p.bind(x)
 
 
 def erfc(x: Any) -> Any:
-    """1 − erf x, element by element, accurate for large `x`."""
+    """1 − erf x, element by element, accurate for large `x`.
+
+    Args:
+        x: array of floating dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.erfc(jnp.array([0.0, jnp.inf]))
+        Array([1., 0.], dtype=float32)
+    """
     return erfc_p.bind(x)
 
 
 def erf_inv(x: Any) -> Any:
-    """The inverse of `erf`, element by element: ±∞ at ±1, NaN beyond."""
+    """The inverse of `erf`, element by element: ±∞ at ±1, NaN beyond.
+
+    Args:
+        x: array of floating dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.erf_inv(jnp.array([0.0, 1.0, 2.0]))
+        Array([ 0., inf, nan], dtype=float32)
+    """
     return erf_inv_p.bind(x)
 
 
 def lgamma(x: Any) -> Any:
-    """The logarithm of |Γ(x)|, element by element; ∞ at the poles 0, −1, −2 and so on."""
+    """The logarithm of |Γ(x)|, element by element; ∞ at the poles 0, −1, −2 and so on.
+
+    Args:
+        x: array of floating dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.lgamma(jnp.array([1.0, 2.0, 0.0]))
+        Array([ 0.,  0., inf], dtype=float32)
+    """
     return lgamma_p.bind(x)
 
 
 def digamma(x: Any) -> Any:
-    """ψ(x) = Γ′(x) / Γ(x), element by element; NaN at the poles 0, −1, −2 and so on."""
+    """ψ(x) = Γ′(x) / Γ(x), element by element; NaN at the poles 0, −1, −2 and so on.
+
+    Args:
+        x: array of floating dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.digamma(jnp.array([0.0, jnp.inf]))
+        Array([nan, inf], dtype=float32)
+    """
     return digamma_p.bind(x)

@@ -220,31 +220,96 @@ def sin(x: Any, *, accuracy: Any = None) -> Any:
 
 
 def cos(x: Any, *, accuracy: Any = None) -> Any:
-    """Cosine of `x` in radians, element by element."""
+    """Cosine of `x` in radians, element by element.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.cos(jnp.array([0.0, jnp.pi]))
+        Array([ 1., -1.], dtype=float32)
+    """
     if accuracy is not None:
         check_accuracy("lax.cos", accuracy)
     return cos_p.bind(x)
 
 
 def tan(x: Any, *, accuracy: Any = None) -> Any:
-    """Tangent of `x` in radians, element by element."""
+    """Tangent of `x` in radians, element by element.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.tan(jnp.array([0.0, jnp.pi / 4]))
+        Array([0., 1.], dtype=float32)
+    """
     if accuracy is not None:
         check_accuracy("lax.tan", accuracy)
     return tan_p.bind(x)
 
 
 def asin(x: Any) -> Any:
-    """The angle in [−π/2, π/2] whose sine is `x`, element by element; NaN where |x| > 1."""
+    """The angle in [−π/2, π/2] whose sine is `x`, element by element; NaN where |x| > 1.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.asin(jnp.array([0.0, 2.0]))
+        Array([ 0., nan], dtype=float32)
+    """
     return asin_p.bind(x)
 
 
 def acos(x: Any) -> Any:
-    """The angle in [0, π] whose cosine is `x`, element by element; NaN where |x| > 1."""
+    """The angle in [0, π] whose cosine is `x`, element by element; NaN where |x| > 1.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.acos(jnp.array([1.0, 2.0]))
+        Array([ 0., nan], dtype=float32)
+    """
     return acos_p.bind(x)
 
 
 def atan(x: Any) -> Any:
-    """The angle in [−π/2, π/2] whose tangent is `x`, element by element."""
+    """The angle in [−π/2, π/2] whose tangent is `x`, element by element.
+
+    Args:
+        x: array of floating or complex dtype.
+
+    Raises:
+        TypeError: `x` is of another dtype; the function of `jax.numpy` converts it.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.atan(jnp.array([0.0, -0.0]))
+        Array([ 0., -0.], dtype=float32)
+    """
     return atan_p.bind(x)
 
 

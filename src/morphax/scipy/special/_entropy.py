@@ -18,7 +18,15 @@ from ._operands import operands, real_operands
 
 
 def xlogy(x: Any, y: Any) -> Any:
-    """x log y, and 0 where x = 0."""
+    """x log y, and 0 where x = 0.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> import morphax.scipy.special
+        >>> jax.scipy.special.xlogy(jnp.array([0.0, 2.0]), jnp.array([0.0, 1.0]))
+        Array([0., 0.], dtype=float32)
+    """
     return _xlogy(*operands("xlogy", x, y))
 
 
@@ -34,7 +42,15 @@ _xlogy.defjvps(
 
 
 def xlog1py(x: Any, y: Any) -> Any:
-    """x log(1 + y), and 0 where x = 0."""
+    """x log(1 + y), and 0 where x = 0.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> import morphax.scipy.special
+        >>> jax.scipy.special.xlog1py(jnp.array([0.0, 2.0]), jnp.array([-1.0, 0.0]))
+        Array([0., 0.], dtype=float32)
+    """
     return _xlog1py(*operands("xlog1py", x, y))
 
 
@@ -51,7 +67,15 @@ _xlog1py.defjvps(
 
 @checked_as_one
 def entr(x: Any) -> Any:
-    """−x log x, a term of an entropy: 0 at 0, −∞ below."""
+    """−x log x, a term of an entropy: 0 at 0, −∞ below.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> import morphax.scipy.special
+        >>> jax.scipy.special.entr(jnp.array([0.0, 1.0, -1.0]))
+        Array([ -0.,  -0., -inf], dtype=float32)
+    """
     (x,) = real_operands("entr", x)
     return jnp.where(x < 0, -np.inf, -_xlogx(x))
 
@@ -66,7 +90,15 @@ _xlogx.defjvps(lambda t, out, x: t * (lax.log(x) + 1))
 
 @in_float32
 def rel_entr(p: Any, q: Any) -> Any:
-    """p log(p / q), a term of a relative entropy: 0 for p = 0 ≤ q, ∞ outside the domain."""
+    """p log(p / q), a term of a relative entropy: 0 for p = 0 ≤ q, ∞ outside the domain.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> import morphax.scipy.special
+        >>> jax.scipy.special.rel_entr(jnp.array([0.0, 2.0]), jnp.array([1.0, 2.0]))
+        Array([ 0., -0.], dtype=float32)
+    """
     return settled(_rel_entr(*real_operands("rel_entr", p, q)))
 
 
@@ -104,7 +136,15 @@ def _in_domain(p: Any, q: Any, slope: Callable[[Any, Any], Any], elsewhere: floa
 
 @in_float32
 def kl_div(p: Any, q: Any) -> Any:
-    """p log(p / q) − p + q: `rel_entr` with a sum that is never negative."""
+    """p log(p / q) − p + q: `rel_entr` with a sum that is never negative.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> import morphax.scipy.special
+        >>> jax.scipy.special.kl_div(jnp.array([0.0, 2.0]), jnp.array([1.0, 2.0]))
+        Array([1., 0.], dtype=float32)
+    """
     return settled(_kl_div(*real_operands("kl_div", p, q)))
 
 

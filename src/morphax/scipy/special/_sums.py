@@ -15,13 +15,35 @@ from ._operands import operands
 
 
 def expit(x: Any) -> Any:
-    """The logistic function 1 / (1 + e⁻ˣ)."""
+    """The logistic function 1 / (1 + e⁻ˣ).
+
+    Args:
+        x: real numbers of any shape; integers become floating numbers.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> import morphax.scipy.special
+        >>> jax.scipy.special.expit(jnp.array([0.0, jnp.inf]))
+        Array([0.5, 1. ], dtype=float32)
+    """
     return lax.logistic(*operands("expit", x))
 
 
 @replayed(1)
 def logit(x: Any) -> Any:
-    """log(x / (1 − x)), the inverse of `expit`."""
+    """log(x / (1 − x)), the inverse of `expit`.
+
+    Args:
+        x: real numbers of any shape; NaN outside of [0, 1].
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> import morphax.scipy.special
+        >>> jax.scipy.special.logit(jnp.array([0.0, 0.5, 1.0]))
+        Array([-inf,   0.,  inf], dtype=float32)
+    """
     return settled(_logit(*operands("logit", x)))
 
 

@@ -39,6 +39,7 @@ class ArgReduction(Primitive):
     nan: ClassVar[float]
 
     most_by_loops = 8192
+    most_by_loops_once = 1 << 17
     transpose = not_linear()
     narrow_in_loops = "kept"
 

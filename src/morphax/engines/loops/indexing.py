@@ -101,24 +101,27 @@ def scattered(
     place = b.changeable(x)
     indices, updates = b.apart(indices, place.buffer), b.apart(updates, place.buffer)
     batch_axes = [i for i in range(updates.ndim) if i not in windows.axes]
-    order = [*batch_axes, *windows.axes]
+    kept = [i for i in range(x.ndim) if i not in (*windows.missing, *windows.batching)]
+    corner = (Index(),) * len(kept)
 
-    def step(*inner: Index) -> None:
-        batch, offsets = inner[: len(batch_axes)], inner[len(batch_axes) :]
-        there, fits = _place_in_operand(b, windows, x.shape, indices, batch, offsets)
-        at = dict(zip(order, inner, strict=True))
-        update = b.fusion.read(updates, tuple([at[i] for i in range(updates.ndim)]))
+    def step(*batch: Index) -> None:
+        first, fits = _place_in_operand(b, windows, x.shape, indices, batch, corner)
 
-        def put() -> None:
+        def put(*offsets: Index) -> None:
+            moved = dict(zip(kept, offsets, strict=True))
+            there = tuple([i.plus(moved.get(axis, 0)) for axis, i in enumerate(first)])
+            at = dict(zip((*batch_axes, *windows.axes), (*batch, *offsets), strict=True))
+            update = b.fusion.read(updates, tuple([at[i] for i in range(updates.ndim)]))
             old = b.writer.load(place.buffer, place.at(there))
             b.writer.store(place.buffer, place.at(there), combine(old, update))
 
-        if drops:
-            b.fusion.guarded(fits, put)
-        else:
-            put()
+        def put_window() -> None:
+            # Its elements are apart, so that vectors of them may be changed.
+            b.fusion.nest([updates.shape[i] for i in windows.axes], put, is_independent=True)
 
-    b.fusion.nest([updates.shape[i] for i in order], step)
+        b.fusion.guarded(fits, put_window) if drops else put_window()
+
+    b.fusion.nest([updates.shape[i] for i in batch_axes], step)
     return b.placed(x.shape, place)
 
 

@@ -24,7 +24,8 @@ from .window_geometry import AxisWindow
 native: Any = part("convolutions")
 # Of more products the tables are large, and BLAS is faster.
 _MOST_PRODUCTS = 1 << 14
-_FEW_FEATURES = 8
+# Of fewer features, of each of several groups, rows of windows are shorter than those of images.
+_FEWEST_FEATURES, _FEWEST_OF_GROUPS = 4, 32
 
 
 def convolved(
@@ -35,7 +36,8 @@ def convolved(
     batch, outputs, counts = x.shape[0] // batch_groups, y.shape[0], [w.count for w in windows]
     if 0 in (x.size, y.size, *counts):
         return np.zeros((batch, outputs, *counts), x.dtype)
-    are_many = x.shape[1] >= _FEW_FEATURES * feature_groups
+    fewest = _FEWEST_FEATURES if groups == 1 else _FEWEST_OF_GROUPS
+    are_many = x.shape[1] >= fewest * feature_groups
     patches = _patches(x, np.zeros((), x.dtype), windows, feature_groups, batch_groups, are_many)
     if are_many:
         product = _product(_rows(patches), _kernels(y, groups).transpose(0, 2, 1))

@@ -35,7 +35,7 @@ def of_two(f: Function) -> Function:
 
 
 CASES = [
-    ("jit", None, 130),
+    ("jit", None, 150),
     ("scan", None, 110),
     ("cond", None, 100),
     ("while", None, 90),

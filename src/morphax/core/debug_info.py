@@ -39,8 +39,12 @@ class DebugInfo:
         return DebugInfo(self.transform, self.function)
 
     def argument_name(self, position: int) -> str:
-        names = self.name_arguments() if self.name_arguments is not None else ()
-        return names[position] if position < len(names) else f"number {position}"
+        return self.argument_names(position + 1)[position]
+
+    def argument_names(self, count: int) -> list[str]:
+        """One name for each of so many arguments: to work out one takes as long as all."""
+        known = self.name_arguments() if self.name_arguments is not None else ()
+        return [*known[:count], *[f"number {i}" for i in range(len(known), count)]]
 
     @property
     def traced_for(self) -> str:

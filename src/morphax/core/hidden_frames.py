@@ -79,7 +79,7 @@ def _explain_depth(error: RecursionError) -> None:
         note = message(
             DEPTH,
             given=f"calls deeper than Python's limit of {limit}, of which each jit, scan, cond, … "
-            "within another takes 7 to 12",
+            "within another takes 6 to 12",
             expected="about 80 of them in each other, or a higher limit",
             fix=f"Call sys.setrecursionlimit({10 * limit}) first if they are meant to be so deep; "
             "if not, look for a function that calls itself without end.",

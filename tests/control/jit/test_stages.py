@@ -15,6 +15,7 @@ from morphax import lax, stages
 from morphax.control.jit.compiled import CompiledProgram
 from morphax.core import Format, Jaxpr, Layout, ShapedArray
 from morphax.runtime.sharding import SingleDeviceSharding
+from morphax.transforms import flattening
 
 VECTOR = np.arange(3, dtype=np.float32)
 F32_3 = ShapedArray((3,), np.float32)
@@ -266,3 +267,17 @@ def test_stages_are_made_of_what_jax_names() -> None:
     made = jax.stages.Compiled(program, [], compiled.args_info, compiled.out_tree)
     assert made(jnp.ones(3), 2.0).tolist() == [3, 3, 3]
     assert (made.in_avals, made.out_info) == (compiled.in_avals, compiled.out_info)
+
+
+def test_names_of_many_arguments_are_worked_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+
+    def names(function: Any, tree: Any, complete: Any = None) -> list[str]:
+        counts.append(tree.num_leaves)
+        return own(function, tree, complete)
+
+    own = flattening.argument_names
+    monkeypatch.setattr(flattening, "argument_names", names)
+    lowered = jax.jit(lambda tree: tree).lower({str(i): VECTOR for i in range(300)})
+    assert counts == [300]
+    assert lowered.args_info[0][0]["7"].shape == (3,)

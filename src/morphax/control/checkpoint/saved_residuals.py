@@ -55,9 +55,10 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
     found += [
         (v.aval, "from a constant") for v in forward.invars[: len(captured)] if v in residuals
     ]
-    for i, v in enumerate(forward.invars[len(captured) :]):
+    arguments = forward.invars[len(captured) :]
+    for name, v in zip(info.argument_names(len(arguments)), arguments, strict=True):
         if v in residuals:
-            found.append((v.aval, f"from the argument {info.argument_name(i)}"))
+            found.append((v.aval, f"from the argument {name}"))
     return found + _computed(forward, residuals)
 
 

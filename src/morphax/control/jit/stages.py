@@ -119,7 +119,7 @@ class Traced(Stage):
         """One path per leaf of the arguments; asked for first while the function is known."""
         if self._argument_names is None:
             info = self._program.debug_info
-            self._argument_names = [info.argument_name(i) for i in range(self.in_tree.num_leaves)]
+            self._argument_names = info.argument_names(self.in_tree.num_leaves)
         return self._argument_names
 
     def where_bound(self, leaves: Sequence[Any]) -> Traced:

@@ -257,6 +257,17 @@ def test_broken_lines_of_many_numbers(points: int, dtype: str) -> None:
             np.testing.assert_array_equal(jnp.interp(*operands, **options), expected)
 
 
+@pytest.mark.parametrize("narrow", ["bfloat16", "float16"])
+def test_broken_lines_of_narrow_values_have_the_digits_of_the_places(narrow: str) -> None:
+    rng = np.random.default_rng(7)
+    x, xp = rng.standard_normal(50).astype(np.float32), np.array([-2, -0.3, 0.4, 2], np.float32)
+    fp = jnp.asarray(rng.standard_normal(4), narrow)
+    wide = np.asarray(fp, np.float64)
+    result = jnp.interp(x, xp, fp)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, np.interp(x, xp, wide), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bool", "complex64", "bfloat16"])
 @pytest.mark.parametrize("size", [7, 9000])
 def test_regions_with_steps(size: int, dtype: str) -> None:

@@ -103,6 +103,8 @@ def test_sums_of_complex_powers() -> None:
     # At the cut either sign of the imaginary part is right; elementwise exponentials have no cut.
     check(lambda x, y: jnp.exp(jnp.logaddexp(x, y)), (C, D), np.exp(x) + np.exp(y), rtol=1e-5)
     check(lambda x, y: jnp.exp2(jnp.logaddexp2(x, y)), (C, D), 2**x + 2**y, rtol=1e-5)
+    assert jnp.logaddexp(1j, 2.0).aval.weak_type
+    assert not jnp.logaddexp(1j, jnp.float32(2)).aval.weak_type
     (log2,), _ = both_ways(jnp.log2, np.array([0, INF], np.complex64))
     assert log2.tolist() == [complex(-INF, 0), complex(INF, 0)]
     check(

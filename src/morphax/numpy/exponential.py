@@ -177,4 +177,4 @@ def _sum_of_complex_powers(x: Any, y: Any, scale: float) -> Any:
     turn = np.asarray(2 * np.pi, aval_of(angle).dtype)[()]
     turns = lax.round(lax.div(angle, turn), lax.RoundingMethod.TO_NEAREST_EVEN)
     within = lax.complex(lax.real(total), lax.sub(angle, lax.mul(turns, turn)))
-    return lax.div(within, factor)
+    return convert(lax.div(within, factor), dtype, aval_of(x).weak_type and aval_of(y).weak_type)

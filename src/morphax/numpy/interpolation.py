@@ -14,7 +14,7 @@ from .arithmetic import add, multiply, remainder, subtract, true_divide
 from .indexing import getitem
 from .joining import concatenate
 from .of_numpy import interp_of_numpy
-from .operands import as_array, inexact_type, promoted_inexact
+from .operands import as_array, inexact_type
 from .selection import clip, where
 from .sorted_vectors import searchsorted
 from .sorting import argsort
@@ -52,7 +52,8 @@ def interp(
     x = as_array("interp", x)
     dtype, weak = inexact_type("interp", x, xp)
     x, xp = convert(x, dtype, weak), convert(xp, dtype, weak)
-    (fp,) = promoted_inexact("interp", fp)
+    # Differences of narrow values have the digits that the result has.
+    fp = convert(fp, *inexact_type("interp", x, fp))
     if period is not None:
         x, xp, fp = _wrapped(x, xp, fp, period)
         left = right = "extrapolate"

@@ -172,12 +172,9 @@ template <typename T>
 void draw_all(void* const* memory, Method method, std::size_t rows, std::size_t columns) {
   const auto number = [&](int i) { return static_cast<const T*>(memory[i]); };
   const bool is_pair = method == Method::binomial;
-  const Rows<T> all{static_cast<const std::uint64_t*>(memory[0]),
-                    number(1),
-                    is_pair ? number(2) : nullptr,
-                    static_cast<T*>(memory[is_pair ? 3 : 2]),
-                    rows,
-                    columns};
+  const Rows<T> all{
+      static_cast<const std::uint64_t*>(memory[0]), number(1), is_pair ? number(2) : nullptr,
+      static_cast<T*>(memory[is_pair ? 3 : 2]),     rows,      columns};
   draw_part(all, method, 0, 1);
 }
 

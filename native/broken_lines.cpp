@@ -7,6 +7,7 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -34,15 +35,18 @@ constexpr std::int64_t kFewPoints = 32;
 template <typename T>
 struct Line {
   std::vector<T> starts, values, slopes;
-  std::vector<std::int32_t> is_flat;  // two points at one place
+  std::vector<std::int32_t> is_flat, is_endless;
   T first, last, before, behind;
 
   Line(const T* xs, const T* ys, std::size_t points)
       : first(xs[0]), last(xs[points - 1]), before(ys[0]), behind(ys[points - 1]) {
     for (std::size_t i = 0; i + 1 < points; ++i) {
       const T width = xs[i + 1] - xs[i];
-      starts.push_back(xs[i]), values.push_back(ys[i]), is_flat.push_back(width == 0);
-      slopes.push_back((ys[i + 1] - ys[i]) / (width == 0 ? 1 : width));
+      const T rise = ys[i + 1] - ys[i], slope = rise / (width == 0 ? 1 : width);
+      // Two points at one place, or so near that there is no slope.
+      is_flat.push_back(width == 0 || (std::isinf(slope) && std::isfinite(rise)));
+      is_endless.push_back(std::isinf(rise));
+      starts.push_back(xs[i]), values.push_back(ys[i]), slopes.push_back(slope);
     }
   }
 };
@@ -63,14 +67,14 @@ MORPHAX_INLINE void values_of(const Line<T>& line, const T* x, std::int64_t size
                               const std::int32_t* counts, T* out) {
   // Read before anything is written, lest a result be taken for part of the line.
   const T *starts = line.starts.data(), *values = line.values.data(), *slopes = line.slopes.data();
-  const std::int32_t* is_flat = line.is_flat.data();
+  const std::int32_t *is_flat = line.is_flat.data(), *is_endless = line.is_endless.data();
   const T first = line.first, last = line.last, before = line.before, behind = line.behind;
   const auto most = static_cast<std::int32_t>(line.starts.size()) - 1;
   for (std::int64_t i = 0; i < size; ++i) {
     const std::int32_t count = counts[i] - 1, piece = count < 0 ? 0 : count > most ? most : count;
-    const T at = x[i], level = values[piece];
-    const T on_line = level + (at - starts[piece]) * slopes[piece];
-    const T value = is_flat[piece] != 0 ? level : on_line;
+    const T at = x[i], level = values[piece], distance = at - starts[piece];
+    const bool is_level = (is_flat[piece] != 0) | ((is_endless[piece] != 0) & (distance == 0));
+    const T value = is_level ? level : level + distance * slopes[piece];
     const T from_left = at < first ? before : value;
     out[i] = at > last ? behind : from_left;
   }

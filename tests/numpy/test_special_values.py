@@ -361,3 +361,25 @@ def test_columns_of_powers(count: int, dtype: str) -> None:
                 is_negative = np.signbit(expected[1].real if count else expected.real)
                 if dtype == "float32" and count and increasing:
                     assert (np.signbit(given[1]) == is_negative).all()
+
+
+@pytest.mark.parametrize("copies", [1, 4000])
+@pytest.mark.parametrize(
+    ("xp", "fp", "expected"),
+    [
+        ([0, 1e-39, 1], [1, 2, 3], [1, 2.5, 3]),
+        ([0, 1, 2], [0, INF, 3], [0, INF, INF]),
+        ([0, 1, 2], [-INF, 0, INF], [-INF, NAN, 0]),
+        ([0, 0, 1], [5, 7, 2], [7, 4.5, 2]),
+    ],
+)
+def test_lines_have_their_points_where_they_rise_without_bound(
+    xp: Any, fp: Any, expected: Any, copies: int
+) -> None:
+    """In one pass over many numbers too."""
+    x = np.tile(np.array([0, 0.5, 1], np.float32), copies)
+    line = [np.array(v, np.float32) for v in (xp, fp)]
+    for (result,) in both_ways(jnp.interp, x, *line):
+        # XLA may take what is next to 0 for 0.
+        np.testing.assert_array_equal(result[1:], np.tile(expected, copies)[1:])
+        assert result[0] in (expected[0], fp[1] if xp[1] < 1e-38 else expected[0])

@@ -15,6 +15,7 @@ from .indexing import getitem
 from .joining import concatenate
 from .of_numpy import interp_of_numpy
 from .operands import as_array, inexact_type
+from .predicates import isfinite, isinf
 from .selection import clip, where
 from .sorted_vectors import searchsorted
 from .sorting import argsort
@@ -67,9 +68,12 @@ def _on_line(x: Any, xp: Any, fp: Any, behind: Any, left: Any, right: Any) -> An
     before = lax.sub(after, 1)
     x0, x1, f0, f1 = (getitem(v, i) for v in (xp, fp) for i in (before, after))
     width, distance = subtract(x1, x0), subtract(x, x0)
-    flat = lax.eq(width, 0)
-    slope = true_divide(subtract(f1, f0), where(flat, 1, width))
-    line = where(flat, f0, add(f0, multiply(distance, slope)))
+    flat, rise = lax.eq(width, 0), subtract(f1, f0)
+    slope = true_divide(rise, where(flat, 1, width))
+    # Of pieces too narrow for a slope there is the beginning, as of those that rise without bound.
+    is_start = lax.bitwise_or(isfinite(rise), lax.eq(distance, 0))
+    flat = lax.bitwise_or(flat, lax.bitwise_and(isinf(slope), is_start))
+    line = where(flat, f0, add(f0, multiply(distance, where(flat, 0, slope))))
     line = _outside(line, x < getitem(xp, 0), left, getitem(fp, 0))
     return _outside(line, x > getitem(xp, -1), right, getitem(fp, -1))
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import subprocess
 import sys
 from importlib.util import resolve_name
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,6 +76,15 @@ def test_unknown_names_are_refused_as_python_does() -> None:
     with pytest.raises(AttributeError, match="module 'morphax' has no attribute 'no_such_name'"):
         _ = morphax.no_such_name
     assert not hasattr(lax, "no_such_name")
+
+
+@pytest.mark.parametrize("package", [morphax, core, extend, lax, nn, numpy, random])
+def test_names_on_demand_are_those_of_no_file(package: Any) -> None:
+    """Whoever imports a file of a package puts the module in the place of what has its name."""
+    folder = Path(package.__file__).parent
+    files = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
+    places = inspect.getclosurevars(package.__getattr__).nonlocals["places"]
+    assert places.keys() & files == set()
 
 
 @pytest.mark.parametrize("package", ["", ".lax", ".nn", ".numpy", ".random"])

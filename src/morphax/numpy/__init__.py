@@ -194,8 +194,8 @@ if _TYPE_CHECKING:
     from ..numpy.convolution import correlate as correlate
     from ..numpy.divisors import gcd as gcd
     from ..numpy.divisors import lcm as lcm
-    from ..numpy.einsum import einsum as einsum
-    from ..numpy.einsum import einsum_path as einsum_path
+    from ..numpy.einstein_sums import einsum as einsum
+    from ..numpy.einstein_sums import einsum_path as einsum_path
     from ..numpy.files import from_dlpack as from_dlpack
     from ..numpy.files import fromfile as fromfile
     from ..numpy.files import fromiter as fromiter
@@ -443,7 +443,7 @@ __getattr__, __dir__ = _on_demand(
         "..numpy.convolution": ("convolve", "correlate"),
         "..numpy.differences": ("diff", "ediff1d", "gradient", "unwrap"),
         "..numpy.divisors": ("gcd", "lcm"),
-        "..numpy.einsum": ("einsum", "einsum_path"),
+        "..numpy.einstein_sums": ("einsum", "einsum_path"),
         "..numpy.exponential": ("exp", "exp2", "expm1", "log", "log10", "log1p", "log2"),
         "..numpy.files": (
             "from_dlpack",

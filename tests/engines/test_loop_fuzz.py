@@ -30,7 +30,7 @@ def results_of(subject: Subject) -> list[np.ndarray[Any, Any]] | None:
 
 def assert_agrees(index: int, found: list[Any], expected: list[Any]) -> None:
     for given, truth in zip(found, expected, strict=True):
-        if truth.dtype.kind != "f":
+        if truth.dtype.kind not in "fc":
             np.testing.assert_array_equal(given, truth, f"program {index}")
             continue
         size = float(np.abs(truth[np.isfinite(truth)]).max(initial=1.0))

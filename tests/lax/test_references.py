@@ -222,7 +222,7 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "no value": (lambda r: jax.ref.set(r, 0, "a"), TypeError, "'a' of type str"),
     "a reference as value": (lambda r: jax.ref.set(r, ..., r), TypeError, r"ref\[\.\.\.\]"),
     "of a string": (lambda r: jax.new_ref("a"), TypeError, "new_ref, argument init_val"),
-    "of a reference": (jax.new_ref, TypeError, "of type Ref"),
+    "of a reference": (jax.new_ref, TypeError, "a reference made by new_ref"),
     "not a reference": (lambda r: jax.freeze(r[...]), TypeError, "freeze, argument ref"),
     "as an array": (jnp.sin, TypeError, "Read the reference"),
     "as an array in jit": (jax.jit(jnp.sin), TypeError, "Read the reference"),

@@ -16,8 +16,11 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.engines.loops import NotALoopProgram
+from morphax.engines.loops.memory import local_buffers
+from morphax.engines.loops.program import For
 from morphax.engines.native import linking, thread_steps
 from morphax.engines.native.llvm_text import llvm_module
+from morphax.engines.native.loop_plans import LoopPlans
 from morphax.engines.native.machine_code import compile_loops
 from morphax.transforms.make_jaxpr import make_jaxpr
 from morphax.util import threads
@@ -25,6 +28,7 @@ from tests.engines.c_library import checked_program
 from tests.engines.machine_code_calls import call
 from tests.engines.test_loop_fuzz import valid_programs
 
+KEY = jax.random.key(0)
 STEPS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 SHARE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
@@ -167,6 +171,15 @@ def test_what_is_long_is_divided() -> None:
     assert not divided(lambda x: jnp.sin(x), many[0])
     once = jax.vmap(member)
     assert not divided(lambda x, n: lax.fori_loop(0, 9, lambda i, x: once(x, n)[1], x), *many)
+
+
+def test_vectors_that_run_on_over_rows_are_not_taken_apart() -> None:
+    """Single steps by several threads would take six times as long."""
+    drawn = checked_program(make_jaxpr(lambda k: jax.random.normal(k, (40000, 3)))(KEY), "f")
+    plans = LoopPlans(drawn.body, local_buffers(drawn))
+    found = [plans.of(loop) for loop in drawn.body if isinstance(loop, For)]
+    assert any([plan is not None and plan.outer for plan in found])
+    assert thread_steps.SHARE not in llvm_module(drawn)
 
 
 def test_machine_code_by_the_engine() -> None:

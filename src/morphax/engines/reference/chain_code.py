@@ -145,12 +145,13 @@ class _Purchase:
         if not current_config().chain_code:
             return self.wait
         try:
-            return self._code()
+            return self._bought()
         except Exception as error:
             _logger.warning("a chain of operations has no machine code: %s", error)
             return None
 
-    def _code(self) -> tuple[list[Any], list[Part], int] | float:
+    def _bought(self) -> tuple[list[Any], list[Part], int] | float:
+        """The code, if it is time to buy it; else after how many seconds to ask again."""
         if self.more is not None:
             if not _can_buy(f"{machine.__name__}.translation", _SECONDS_OF_ENGINE):
                 return self.wait

@@ -87,7 +87,9 @@ NAMES: Final = {
     "tree_util.flatten_one_level": Name("tree_util", "flatten_one_level", "orbax: key paths"),
     "tree_util._registry": Name("tree", "registered_types", "flax: is a type a node"),
     # Arrays.
-    "numpy.einsum._einsum": Name("numpy.einsum", "einsum_by_steps", "haliax: in a known order"),
+    "numpy.einsum._einsum": Name(
+        "numpy.einstein_sums", "einsum_by_steps", "haliax: in a known order"
+    ),
     "state.indexing.Slice": Name("lax.reference.ref_indexing", "Slice", "haliax: annotations"),
     # Control flow, special functions.
     "lax.control_flow.scan": Name("lax", "scan", "pytensor"),

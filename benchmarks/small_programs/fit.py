@@ -3,8 +3,8 @@
     python -m benchmarks.small_programs.fit [--rounds N]
 
 Runs all programs, and chains, sums and products of several sizes, on both engines in turn; prints
-the constants for `morphax/engines/native/cost_model.py`, how far they are off, and what they would
-choose.
+the constants for `morphax/engines/native/engine_times.py`, how far they are off, and what they
+would choose.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scipy.optimize import least_squares
 import morphax as jax
 import morphax.numpy as jnp
 from morphax.engines.engine import Options
-from morphax.engines.native import cost_model
+from morphax.engines.native import cost_model, engine_times
 from morphax.engines.native.costs import work_of
 from morphax.engines.native.translation import translated
 from morphax.engines.native.work import Work
@@ -158,7 +158,7 @@ def fitted(
         return excess * np.where((excess < 0) == is_native, _CAUTION, 1.0)
 
     found = least_squares(residuals, start, loss="soft_l1")
-    constants = dict(zip(counted, np.exp(found.x), strict=True)) | {cost_model.CALL: call}
+    constants = dict(zip(counted, np.exp(found.x), strict=True)) | {engine_times.CALL: call}
     known = dict.fromkeys(_MEASURED, 0.001) | constants
     return {name: float(f"{known[name]:.2g}") if known[name] > 1e-6 else 0.0 for name in names}
 
@@ -170,13 +170,13 @@ def main() -> None:
     measured = measure(parser.parse_args().rounds)
     works = [x.work for x in measured]
     models: dict[str, Mapping[str, float]] = {}
-    for engine, known in (("native", cost_model.NATIVE), ("xla", cost_model.XLA)):
+    for engine, known in (("native", engine_times.NATIVE), ("xla", engine_times.XLA)):
         times = [getattr(x, engine) for x in measured]
         models[engine] = fitted(works, times, tuple(known), is_native=engine == "native")
         print(f"{engine.upper()} = {models[engine]}")
     print(f"{'program':32}{'native, µs':>12}{'fitted':>10}{'XLA, µs':>12}{'fitted':>10}")
     for x in measured:
-        native, xla = [cost_model.nanoseconds(x.work, models[e]) for e in ("native", "xla")]
+        native, xla = [engine_times.nanoseconds(x.work, models[e]) for e in ("native", "xla")]
         chosen = "native" if xla > cost_model.MARGIN * native else "xla"
         wrong = "wrong" if chosen == "native" and x.native > x.xla else ""
         today = "native" if x.judged else "xla"

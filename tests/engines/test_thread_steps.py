@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import math
 import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,6 @@ import morphax.numpy as jnp
 from morphax import lax
 from morphax.engines.loops import NotALoopProgram
 from morphax.engines.loops.memory import local_buffers
-from morphax.engines.loops.program import For
 from morphax.engines.native import linking, thread_steps
 from morphax.engines.native.llvm_text import llvm_module
 from morphax.engines.native.loop_plans import LoopPlans
@@ -173,13 +173,29 @@ def test_what_is_long_is_divided() -> None:
     assert not divided(lambda x, n: lax.fori_loop(0, 9, lambda i, x: once(x, n)[1], x), *many)
 
 
-def test_vectors_that_run_on_over_rows_are_not_taken_apart() -> None:
-    """Single steps by several threads would take six times as long."""
-    drawn = checked_program(make_jaxpr(lambda k: jax.random.normal(k, (40000, 3)))(KEY), "f")
-    plans = LoopPlans(drawn.body, local_buffers(drawn))
-    found = [plans.of(loop) for loop in drawn.body if isinstance(loop, For)]
-    assert any([plan is not None and plan.outer for plan in found])
-    assert thread_steps.SHARE not in llvm_module(drawn)
+@pytest.mark.parametrize("shape", [(41, 3), (40, 4), (7, 5, 9)])
+def test_rows_that_run_on_are_divided_as_one_loop(
+    shape: tuple[int, ...], pieces: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def drawn(x: Any) -> Any:
+        return jnp.exp(x) * jax.random.normal(KEY, shape)
+
+    program = checked_program(make_jaxpr(drawn)(jnp.ones(shape)), "f")
+    plans = LoopPlans(program.body, local_buffers(program))
+    monkeypatch.setattr(thread_steps, "WORTH_DIVIDING", 0.0)
+    assert any([x.outer for x in thread_steps.loops_to_divide(program.body, plans).values()])
+    x = np.linspace(-3, 3, math.prod(shape), dtype=np.float32).reshape(shape)
+    assert assert_same(monkeypatch, drawn, x) == len(pieces) > 0
+
+
+def test_what_threads_share_is_what_the_estimate_takes_for_shared() -> None:
+    """Running sums are made by one thread."""
+    x = np.ones(1 << 18, np.float32)
+    for function, is_shared in ((jnp.arctan, True), (jnp.cumsum, False)):
+        program = checked_program(make_jaxpr(function)(x), "f")
+        plans = LoopPlans(program.body, local_buffers(program))
+        assert (thread_steps.time_divided(program.body, plans) > 0) is is_shared
+        assert (thread_steps.SHARE in llvm_module(program)) is is_shared
 
 
 def test_machine_code_by_the_engine() -> None:

@@ -1,15 +1,12 @@
 """Whether the native engine is expected to win: a static estimate, with any doubt for XLA.
 
-The time of a run on either engine is taken for a sum over what the loop program does (`Work`), with
-a constant for each kind of work.  The constants are fitted to measurements, by
-``python -m benchmarks.small_programs.fit``, which prints them; such that our time is rather
-over-, and XLA's rather underestimated.
+What either takes is estimated by `engine_times`; what follows is what depends on arrays being
+large: threads that help, memory that is brought, margins.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Final
 
 from ...util.threads import processors
@@ -17,42 +14,11 @@ from ..engine import Verdict
 from ..loops import LoopProgram
 from ..loops.program import Product, While, walk
 from .costs import work_of
-from .limits import MOST_STATEMENTS, WORTH_DIVIDING
-from .loop_plans import plans_kept
+from .engine_times import CALL, NATIVE, XLA, nanoseconds
+from .limits import MOST_STATEMENTS
+from .loop_plans import LoopPlans, plans_kept
+from .thread_steps import time_divided
 from .work import Work
-
-CALL: Final = "call"
-"""The name of the constant that each run takes."""
-
-# Nanoseconds for one of each kind.
-NATIVE: Final[Mapping[str, float]] = {
-    "call": 740.0,
-    "operations": 0.1,
-    "wide_operations": 0.011,
-    "slow": 2.6,
-    "wide_slow": 1.0,
-    "natively": 0.001,
-    "library": 1.0,
-    "accesses": 0.064,
-    "moved": 0.0024,
-    "nests": 0.65,
-    "steps": 1.7,
-}
-XLA: Final[Mapping[str, float]] = {
-    "call": 5200.0,
-    "operations": 0.14,
-    "wide_operations": 0.043,
-    "slow": 2.2,
-    "wide_slow": 1.2,
-    "by_xla": 0.001,
-    "rare": 0.043,
-    "rare_slow": 1.2,
-    "library": 0.85,
-    "accesses": 0.13,
-    "moved": 0.0062,
-    "nests": 2.4,
-    "steps": 4.2,
-}
 
 MARGIN: Final = 1.5
 """So many times as fast as XLA a program must be expected to be."""
@@ -68,8 +34,6 @@ _OF_SCALARS: Final = ("operations", "slow", "wide_slow", "accesses")
 _LITTLE: Final = 0.02
 
 _LONGEST: Final = 5e6
-# Loops in loops multiply: of more there is no difference, and floats have an end.
-_MOST_WORK: Final = 10**100
 # How often a `while` runs is not known, and loops in loops multiply what is assumed (`costs.py`): a
 # run is long if it is with so few steps of each.
 _FEW_STEPS: Final = 10
@@ -93,14 +57,6 @@ _LARGEST_PRODUCT: Final = 1 << 18
 _SLOWEST: Final = 1.5
 
 
-def nanoseconds(work: Work, constants: Mapping[str, float]) -> float:
-    """How long a run is expected to take."""
-    known = [
-        k * min(getattr(work, name), _MOST_WORK) for name, k in constants.items() if name != CALL
-    ]
-    return constants[CALL] + sum(known)
-
-
 def judged(program: LoopProgram) -> Verdict:
     """Whether machine code is expected to be faster than XLA's, and why."""
     plans = plans_kept(program)
@@ -121,10 +77,8 @@ def judged(program: LoopProgram) -> Verdict:
         return Verdict(False, f"an array of {largest} elements is gone through one by one")
     if largest > _SHARED_BY_XLA:
         brought = _of_memory(program, work)
-        if is_of_vectors and native > WORTH_DIVIDING:
-            native = _shared(native, NATIVE) + _WOKEN
-        native += brought
-        xla = _shared(xla, XLA) + brought + _woken(program)
+        native = _helped(native, program, plans) + brought
+        xla = XLA[CALL] + _shared(xla - XLA[CALL]) + brought + _woken(program)
         margin = _MARGIN_OF_VECTORS if is_of_vectors else MARGIN
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     is_long = not is_of_vectors and native > _LONGEST
@@ -133,9 +87,15 @@ def judged(program: LoopProgram) -> Verdict:
     return Verdict(xla > margin * native, times)
 
 
-def _shared(time: float, constants: Mapping[str, float]) -> float:
-    """What is left of a time if others help: they are to be woken, and have other work."""
-    return constants[CALL] + (time - constants[CALL]) * 2 / (1 + processors())
+def _helped(native: float, program: LoopProgram, plans: LoopPlans) -> float:
+    """What our time is where threads share the steps of long loops."""
+    divided = time_divided(program.body, plans)
+    return native - divided + _shared(divided) + (_WOKEN if divided else 0)
+
+
+def _shared(time: float) -> float:
+    """What is left of a time if half of the other processors help: they have other work."""
+    return time * 2 / (1 + processors())
 
 
 def _woken(program: LoopProgram) -> float:

@@ -71,9 +71,6 @@ class LoopPlans:
         plan = self.of(loop)
         if plan is None:
             plan = members_apart(loop, extent, 1, self._holders_of_all)
-        elif plan.outer:
-            # Single steps by several threads take longer than vectors by one.
-            return None
         if plan is None or plan.extent < 2 * plan.width:
             return None
         # The rest is made with the last vector.

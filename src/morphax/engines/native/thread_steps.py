@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from ...util.compiled import part
 from ..loops.program import For, Statement
-from .cost_model import NATIVE, nanoseconds
 from .costs import work_of_loop
+from .engine_times import CALL, NATIVE, nanoseconds
 from .limits import WORTH_DIVIDING
 from .llvm_scalars import scalar_type
 from .loop_plans import LoopPlans
@@ -62,13 +62,18 @@ def address_of_sharing() -> int:
 
 def loops_to_divide(body: Sequence[Statement], plans: LoopPlans) -> dict[For, VectorLoop]:
     """The loops of a program's outermost block whose steps several threads are to make, and how."""
-    loops = [x for x in body if type(x) is For and _is_long(x, plans)]
+    loops = [x for x in body if type(x) is For and _time_of(x, plans) > WORTH_DIVIDING]
     found = [(x, plans.divisible(x)) for x in loops]
     return {x: plan for x, plan in found if plan is not None}
 
 
-def _is_long(loop: For, plans: LoopPlans) -> bool:
-    return nanoseconds(work_of_loop(loop, plans), NATIVE) > WORTH_DIVIDING
+def time_divided(body: Sequence[Statement], plans: LoopPlans) -> float:
+    """How many nanoseconds those loops are expected to take if one thread makes them."""
+    return sum([_time_of(x, plans) - NATIVE[CALL] for x in loops_to_divide(body, plans)])
+
+
+def _time_of(loop: For, plans: LoopPlans) -> float:
+    return nanoseconds(work_of_loop(loop, plans), NATIVE)
 
 
 def write_divided(p: StatementPrinter, loop: For, plan: VectorLoop) -> None:

@@ -53,6 +53,7 @@ def write_steps(p: StatementPrinter, plan: VectorLoop, first: str, end: str) -> 
         return
     body = MaskedSteps(p, plan) if plan.has_members else VectorSteps(p, plan)
     body.prepare()
+    p.numbers.update(dict.fromkeys(plan.outer, 0))
 
     def steps() -> None:
         if plan.extent % plan.width:

@@ -36,12 +36,24 @@ class Initializer(Protocol):
 
 
 def zeros(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
-    """Zeros; the key is not used."""
+    """Zeros; the key is not used.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.nn.initializers.zeros(jax.random.key(0), (3,))
+        Array([0., 0., 0.], dtype=float32)
+    """
     return jnp.zeros(shape, dtype, out_sharding=out_sharding)
 
 
 def ones(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
-    """Ones; the key is not used."""
+    """Ones; the key is not used.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.nn.initializers.ones(jax.random.key(0), (3,))
+        Array([1., 1., 1.], dtype=float32)
+    """
     return jnp.ones(shape, dtype, out_sharding=out_sharding)
 
 
@@ -69,19 +81,40 @@ def _drawn(draw: Callable[[Any, tuple[int, ...], Any], Any], default: Any) -> In
 
 
 def uniform(scale: Any = 0.01, dtype: Any = None) -> Initializer:
-    """An initializer that draws uniformly from [0, `scale`)."""
+    """An initializer that draws uniformly from [0, `scale`).
+
+    Example:
+        >>> import morphax as jax
+        >>> weights = jax.nn.initializers.uniform(scale=0.1)(jax.random.key(0), (100, 100))
+        >>> weights.max().round(2)
+        Array(0.1, dtype=float32)
+    """
     return _drawn(lambda key, shape, dt: _scaled(random.uniform(key, shape, dt), scale), dtype)
 
 
 def normal(stddev: Any = 0.01, dtype: Any = None) -> Initializer:
-    """An initializer that draws from the normal distribution with deviation `stddev`."""
+    """An initializer that draws from the normal distribution with deviation `stddev`.
+
+    Example:
+        >>> import morphax as jax
+        >>> weights = jax.nn.initializers.normal(stddev=0.1)(jax.random.key(0), (100, 100))
+        >>> weights.std().round(2)
+        Array(0.1, dtype=float32)
+    """
     return _drawn(lambda key, shape, dt: _scaled(random.normal(key, shape, dt), stddev), dtype)
 
 
 def truncated_normal(
     stddev: Any = 0.01, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0
 ) -> Initializer:
-    """`stddev` times a standard normal variable that is kept in [`lower`, `upper`]."""
+    """`stddev` times a standard normal variable that is kept in [`lower`, `upper`].
+
+    Example:
+        >>> import morphax as jax
+        >>> weights = jax.nn.initializers.truncated_normal(0.1)(jax.random.key(0), (100, 100))
+        >>> weights.max().round(2)
+        Array(0.2, dtype=float32)
+    """
     return _drawn(
         lambda key, shape, dt: _scaled(
             random.truncated_normal(key, lower, upper, shape, dt), stddev

@@ -148,7 +148,14 @@ def einsum_by_steps(
 
 
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[Any, Any]:
-    """The order in which `einsum` would multiply, and a report of what it costs."""
+    """The order in which `einsum` would multiply, and a report of what it costs.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> path, _ = jnp.einsum_path("ij,jk,k->i", jnp.ones((9, 9)), jnp.ones((9, 9)), jnp.ones(9))
+        >>> path
+        [(1, 2), (0, 1)]
+    """
     import opt_einsum
 
     text, given = _as_text(subscripts, operands)

@@ -58,11 +58,18 @@ def ones(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> A
 
 
 def constant(value: Any, dtype: Any = None) -> Initializer:
-    """An initializer that fills with `value`."""
+    """An initializer that fills with `value`, in floating point unless a dtype is named.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.nn.initializers.constant(7)(jax.random.key(0), (3,))
+        Array([7., 7., 7.], dtype=float32)
+    """
     default = dtype
 
     def init(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
-        chosen = default if dtype is None else dtype
+        # Parameters are there to be trained: those made of an integer are floats too.
+        chosen = next((d for d in (dtype, default) if d is not None), float)
         return jnp.full(shape, value, chosen, out_sharding=out_sharding)
 
     return init
@@ -259,7 +266,15 @@ def _family(name: str, scale: float, mode: str, distribution: str, text: str) ->
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
     initializer.__name__ = initializer.__qualname__ = name
-    initializer.__doc__ = f"{text}: `variance_scaling` with {scale}, {mode!r}, {distribution!r}."
+    fan = {"fan_in": 100, "fan_avg": (100 + 300) // 2}[mode]
+    initializer.__doc__ = f"""{text}: `variance_scaling` with {scale}, {mode!r}, {distribution!r}.
+
+    Example:
+        >>> import morphax as jax
+        >>> weights = jax.nn.initializers.{name}()(jax.random.key(0), (100, 300))
+        >>> (weights.var() * {fan} / {scale}).round(1)  # the variance, by the one it should have
+        Array(1., dtype=float32)
+    """
     return initializer
 
 

@@ -16,11 +16,15 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 import morphax.scipy.optimize
-from morphax import errors, lax
+from morphax import errors, export, lax
+from morphax.experimental import checkify, sparse
+from morphax.scipy import ndimage
 
 X = jnp.arange(6.0).reshape(2, 3)
 V = jnp.ones(3)
 KEY = jax.random.key(0)
+SCALAR = jax.ShapeDtypeStruct((), np.float32)
+MESH = jax.make_mesh((1,), ("x",))
 
 
 class Net:
@@ -37,6 +41,20 @@ def nothing(x: Any) -> None:
 
 def branches(x: Any) -> Any:
     return x if x > 0 else -x
+
+
+def with_rules(forward: Callable[..., Any], backward: Callable[..., Any]) -> Any:
+    """The derivative at 2 of a square with these rules."""
+    square = jax.custom_vjp(lambda x: x * x)
+    square.defvjp(forward, backward)
+    return jax.grad(square)(2.0)
+
+
+def donated() -> Any:
+    """An array whose memory is gone."""
+    x = jnp.ones(3)
+    jax.jit(lambda x: x + 1, donate_argnums=0)(x)
+    return x
 
 
 class Row(NamedTuple):
@@ -232,7 +250,7 @@ MISTAKES = {
         lambda: lax.scan(lambda c, x: (c, x), 1.0, None), ValueError, "no arrays", "Pass length="
     ),
     "scan without a pair": Row(
-        lambda: lax.scan(lambda c, x: c, 1.0, V), TypeError, r"PyTreeDef\(\*\)", "two values"
+        lambda: lax.scan(lambda c, x: c, 1.0, V), TypeError, r"^~?float32\[\]", "two values"
     ),
     "scan whose carry grows": Row(
         lambda: lax.scan(lambda c, x: (jnp.stack([c, c]), None), 1.0, V),
@@ -284,6 +302,274 @@ MISTAKES = {
         ValueError,
         "keys",
         "Add the keys",
+    ),
+    # More loops, branches and batches.
+    "scan over two lengths": Row(
+        lambda: lax.scan(lambda c, x: (c, x[0]), 0.0, (V, jnp.ones(4))),
+        ValueError,
+        r"xs\[0\]: f32\[3\], xs\[1\]: f32\[4\]",
+        "same leading size",
+    ),
+    "scan whose carry becomes a pair": Row(
+        lambda: lax.scan(lambda c, x: ((c, c), x), 0.0, V),
+        TypeError,
+        r"comes back as PyTreeDef\(\(\*, \*\)\)",
+        "in the containers",
+    ),
+    "while with a condition in a tuple": Row(
+        lambda: lax.while_loop(lambda x: (x < 3,), lambda x: x + 1, 0),
+        TypeError,
+        r"PyTreeDef\(\(\*,\)\)",
+        "the truth value alone",
+    ),
+    "while with a condition per element": Row(
+        lambda: lax.while_loop(lambda x: x < 3, lambda x: x + 1, V),
+        TypeError,
+        r"bool\[3\]",
+        r"jnp\.all or jnp\.any",
+    ),
+    "while that forgets to return": Row(
+        lambda: lax.while_loop(lambda x: x < 3, lambda x: None, 0),
+        TypeError,
+        r"comes back as PyTreeDef\(None\)",
+        "Return the carry",
+    ),
+    "steps by a float": Row(
+        lambda: lax.fori_loop(0, 3.5, lambda i, x: x, 0.0), TypeError, "float32", "Python int"
+    ),
+    "cond by a vector": Row(
+        lambda: lax.cond(V > 0, lambda: 1, lambda: 2), TypeError, r"bool\[3\]", r"jnp\.any"
+    ),
+    "cond of values": Row(lambda: lax.cond(True, 1.0, 2.0), TypeError, "1.0 of", "Pass functions"),
+    "switch by a float": Row(
+        lambda: lax.switch(1.5, [lambda: 1, lambda: 2]), TypeError, "float32", "astype"
+    ),
+    "batch along a missing axis": Row(
+        lambda: jax.vmap(jnp.sin, in_axes=2)(X), ValueError, "over axis 2", "Change in_axes"
+    ),
+    "batch by too few axes": Row(
+        lambda: jax.vmap(jnp.add, in_axes=(0,))(V, V), ValueError, r"\(0,\), for 2", "Use None"
+    ),
+    "batch of nothing": Row(
+        lambda: jax.vmap(jnp.sin, in_axes=None)(V), ValueError, "no argument", "axis_size"
+    ),
+    "batch of a keyword": Row(
+        lambda: jax.vmap(lambda x, y: x + y)(V, y=2.0), ValueError, "over axis 0", "to share it"
+    ),
+    # Rules of derivatives.
+    "backward rule of too few": Row(
+        lambda: with_rules(lambda x: (x * x, x), lambda r, g: 2 * r * g),
+        TypeError,
+        r"structure PyTreeDef\(\*\)",
+        "Return a tuple",
+    ),
+    "forward rule without residuals": Row(
+        lambda: with_rules(lambda x: x * x, lambda r, g: (r * g,)), TypeError, "4.0", "a pair"
+    ),
+    "backward rule of another shape": Row(
+        lambda: with_rules(lambda x: (x * x, x), lambda r, g: (jnp.ones(3),)),
+        ValueError,
+        r"float32\[3\]",
+        "shapes and dtypes of the arguments",
+    ),
+    "no rules": Row(
+        lambda: jax.grad(jax.custom_vjp(lambda x: x * x))(2.0),
+        AttributeError,
+        "before the derivative",
+        "defvjp",
+    ),
+    "tangent of another shape": Row(
+        lambda: jax.jvp(jnp.sin, (V,), (jnp.ones(2),)),
+        ValueError,
+        r"float32\[2\]",
+        "Give tangents",
+    ),
+    "tangents without a tuple": Row(
+        lambda: jax.jvp(jnp.sin, V, V), TypeError, "of type Array", r"jvp\(f, \(x,\), \(v,\)\)"
+    ),
+    "cotangent of another shape": Row(
+        lambda: jax.vjp(jnp.sin, V)[1](jnp.ones(2)), ValueError, r"float32\[2\]", "Give cotangents"
+    ),
+    "cotangents of another structure": Row(
+        lambda: jax.vjp(lambda x: (x, x), V)[1](V), ValueError, r"PyTreeDef\(\*\)", "one cotangent"
+    ),
+    "transpose of a square": Row(
+        lambda: jax.linear_transpose(lambda x: x * x, 1.0)(1.0),
+        TypeError,
+        "operand 0, 1",
+        "closure",
+    ),
+    "gradient of a callback": Row(
+        lambda: jax.grad(lambda x: jax.pure_callback(np.sin, SCALAR, x))(1.0),
+        ValueError,
+        "a call of Python",
+        r"jax\.custom_jvp",
+    ),
+    # Arrays that are read and changed.
+    "update by too much": Row(
+        lambda: V.at[:2].set(V), ValueError, r"float32\[3\] for places of shape \(2,\)", "Reshape"
+    ),
+    "update in an unknown mode": Row(
+        lambda: V.at[0].set(1.0, mode="wrapp"), ValueError, "'wrapp'", "outside the array"
+    ),
+    "update by too many indices": Row(
+        lambda: V.at[0, 0].add(1.0), IndexError, "2 indices", "as many axes"
+    ),
+    "mask of another length": Row(
+        lambda: V[jnp.array([True, False])], IndexError, r"shape \(2,\)", "astype"
+    ),
+    "dtype that is none": Row(lambda: V.astype("flaot32"), TypeError, "'flaot32'", r"jnp\.float32"),
+    "clip by text": Row(lambda: jnp.clip(V, "a"), TypeError, "'a' of type str", r"float\(x\)"),
+    "negative for unsigned": Row(
+        lambda: jnp.array(-1, "uint8"), OverflowError, "-1 for the dtype uint8", "wider dtype"
+    ),
+    "truth of a vector": Row(lambda: bool(V), ValueError, "3 elements", r"x\.any"),
+    # Random numbers.
+    "text for a seed": Row(
+        lambda: jax.random.key("seed"), TypeError, "'seed' of type str", r"int\(seed\)"
+    ),
+    "several keys for one": Row(
+        lambda: jax.random.normal(jax.random.split(KEY)), ValueError, r"shape \(2,\)", r"jax\.vmap"
+    ),
+    "sum with a key": Row(lambda: KEY + 1, TypeError, "key<fry>, int32", r"random\.fold_in"),
+    "choice by too few odds": Row(
+        lambda: jax.random.choice(KEY, 3, p=jnp.ones(2)), ValueError, r"float32\[2\]", "length"
+    ),
+    "choice of too many": Row(
+        lambda: jax.random.choice(KEY, 3, (5,), replace=False), ValueError, "of 5", "replace=True"
+    ),
+    # Static, donated and compiled arguments; programs that travel.
+    "static list": Row(
+        lambda: jax.jit(lambda x, n: x, static_argnums=1)(V, [1]), ValueError, r"\[1\]", "tuples"
+    ),
+    "static name that is none": Row(
+        lambda: jax.jit(jnp.sin, static_argnames="n")(V), ValueError, "'n'", "static_argnums"
+    ),
+    "donated twice": Row(
+        lambda: jax.jit(lambda x: x, donate_argnums=3)(V), ValueError, "number 3", "Count from 0"
+    ),
+    "use of a donated array": Row(
+        lambda: donated() + 1, RuntimeError, "because it was donated", "the result of that call"
+    ),
+    "call of what was compiled for another shape": Row(
+        lambda: jax.jit(jnp.sin).lower(V).compile()(jnp.ones(4)),
+        TypeError,
+        r"float32\[4\]",
+        "compile again",
+    ),
+    "export of a function as it is": Row(
+        lambda: export.export(lambda x: x)(V),
+        ValueError,
+        "the function",
+        r"export\(jax\.jit\(f\)\)",
+    ),
+    "export called with another shape": Row(
+        lambda: export.export(jax.jit(lambda x: x))(V).call(jnp.ones(4)),
+        ValueError,
+        r"f32\[4\]",
+        "for such arguments too",
+    ),
+    "sizes without a comma": Row(
+        lambda: export.symbolic_shape("b c"), ValueError, "'b c', with 'c'", "Write sizes"
+    ),
+    "callback that returns another shape": Row(
+        lambda: jax.pure_callback(
+            lambda x: np.ones(4, np.float32), SCALAR, 1.0
+        ).block_until_ready(),
+        ValueError,
+        r"float32\[4\]",
+        "change result_shape_dtypes",
+    ),
+    "callback without a dtype": Row(
+        lambda: jax.pure_callback(np.sin, (3,), V), TypeError, "3 of type int", "ShapeDtypeStruct"
+    ),
+    "check in a program": Row(
+        lambda: jax.jit(lambda x: checkify.check(x > 0, "no"))(1.0),
+        ValueError,
+        "a staged program",
+        r"checkify\.checkify\(f\)",
+    ),
+    "check per element": Row(
+        lambda: checkify.check(V > 0, "no"), TypeError, r"bool\[3\]", r"jnp\.all\(condition\)"
+    ),
+    # Products, convolutions, transforms, pictures and sparse arrays.
+    "einsum, result": Row(
+        lambda: jnp.einsum("ij,jk->il", X, X.T), ValueError, r"'ij,jk->il'", r"'ij,jk->ik'"
+    ),
+    "einsum without subscripts": Row(
+        lambda: jnp.einsum(X, X), TypeError, r"float32\[2,3\] where axes", r'einsum\("ij,jk->ik"'
+    ),
+    "einsum, sizes": Row(
+        lambda: jnp.einsum("ij,j->i", X, jnp.ones(2)),
+        ValueError,
+        r"\(2, 3\) and \(2,\)",
+        "Transpose",
+    ),
+    "conv letters": Row(
+        lambda: lax.conv_general_dilated(
+            jnp.ones((1, 8, 8, 3)),
+            jnp.ones((3, 3, 3, 4)),
+            (1, 1),
+            "SAME",
+            None,
+            None,
+            ("NHWC",) * 2,
+        ),
+        ValueError,
+        r"\('NHWC', 'NHWC'\)",
+        r'\("NHWC", "HWIO", "NHWC"\)',
+    ),
+    "conv strides": Row(
+        lambda: lax.conv_general_dilated(
+            jnp.ones((1, 3, 8, 8)), jnp.ones((4, 3, 3, 3)), (1,), "SAME"
+        ),
+        ValueError,
+        r"\(1,\)",
+        "all but the batch and the features",
+    ),
+    "fft along a missing axis": Row(
+        lambda: jnp.fft.fft(V, axis=1), ValueError, "axis 1 of", "Name an axis"
+    ),
+    "fft, norm": Row(lambda: jnp.fft.fft(V, norm="unitary"), ValueError, "'unitary'", "Leave it"),
+    "rfft of complex numbers": Row(
+        lambda: jnp.fft.rfft(V + 1j), ValueError, r"complex64\[3\]", r"use jnp\.fft\.fft\."
+    ),
+    "resize by an unknown method": Row(
+        lambda: jax.image.resize(X, (4, 4), "bilinearr"), ValueError, "'bilinearr'", "Choose"
+    ),
+    "resize without channels": Row(
+        lambda: jax.image.resize(X, (4,), "linear"), ValueError, r"\(4,\) for an image", "all sizes"
+    ),
+    "coordinates for too few axes": Row(
+        lambda: ndimage.map_coordinates(X, [V], order=1), ValueError, "1 arrays", "list of arrays"
+    ),
+    "sine of a sparse array": Row(
+        lambda: jnp.sin(sparse.BCOO.fromdense(X)), TypeError, "BCOO", r"x\.todense\(\)"
+    ),
+    "minimum by an unknown method": Row(
+        lambda: jax.scipy.optimize.minimize(lambda x: x @ x, V, method="adam"),
+        ValueError,
+        "'adam'",
+        "method='BFGS'",
+    ),
+    # Layouts.
+    "axis that no mesh has": Row(
+        lambda: jax.device_put(V, jax.NamedSharding(MESH, jax.P("y"))), ValueError, "'y'", "are 'x'"
+    ),
+    "layout of too many axes": Row(
+        lambda: jax.device_put(V, jax.NamedSharding(MESH, jax.P(None, "x"))),
+        ValueError,
+        "speaks of 2 axes, for an array of 1",
+        "Leave out",
+    ),
+    "layout without a mesh": Row(
+        lambda: lax.with_sharding_constraint(V, jax.P("x")),
+        RuntimeError,
+        "no current mesh",
+        "set_mesh",
+    ),
+    "platform for a device": Row(
+        lambda: jax.device_put(V, "cpu"), ValueError, "'cpu' of type str", r"jax\.devices\(\)"
     ),
 }
 

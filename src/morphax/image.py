@@ -63,7 +63,7 @@ class ResizeMethod(Enum):
     def from_string(s: str) -> ResizeMethod:
         """The method of a name such as ``"linear"``, ``"bilinear"`` or ``"cubic-pytorch"``."""
         if s not in _NAMES:
-            raise ValueError(_unknown_method(s))
+            raise ValueError(_unknown_method("image.ResizeMethod.from_string, argument s", s))
         return _NAMES[s]
 
 
@@ -84,21 +84,22 @@ _NAMES = {
 }
 
 
-def _unknown_method(given: object) -> str:
+def _unknown_method(where: str, given: object) -> str:
     return message(
-        "image, argument method",
+        where,
         given=f"{given!r:.80}",
         expected=f"a ResizeMethod or one of {', '.join(_NAMES)}",
         fix="Choose one of these.",
     )
 
 
-def _method(given: str | ResizeMethod) -> ResizeMethod:
+def _method(where: str, given: str | ResizeMethod) -> ResizeMethod:
     if isinstance(given, ResizeMethod):
         return given
-    if isinstance(given, str):
-        return ResizeMethod.from_string(given)
-    raise TypeError(_unknown_method(given))
+    if given in _NAMES:
+        return _NAMES[given]
+    kind = ValueError if isinstance(given, str) else TypeError
+    raise kind(_unknown_method(f"{where}, argument method", given))
 
 
 def _triangle(x: Any) -> Any:
@@ -262,7 +263,7 @@ def resize(
         >>> jax.image.resize(jnp.array([1.0, 2.0, 4.0]), (6,), "linear")
         Array([1.  , 1.25, 1.75, 2.5 , 3.5 , 4.  ], dtype=float32)
     """
-    chosen = _method(method).name
+    chosen = _method("image.resize", method).name
     image = jnp.asarray(image)
     sizes = _checked_shape("image.resize", image, shape)
     return _resized(image, sizes, chosen, bool(antialias), _name_of(precision))
@@ -328,7 +329,7 @@ def scale_and_translate(
         Array([0.  , 1.  , 1.25, 1.75, 2.5 , 3.5 , 4.  , 0.  ], dtype=float32)
     """
     where = "image.scale_and_translate"
-    chosen = _method(method)
+    chosen = _method(where, method)
     if chosen is ResizeMethod.NEAREST:
         raise ValueError(
             message(

@@ -82,7 +82,15 @@ def record_event(event: str, **kwargs: str | int) -> None:
 
 
 def record_event_duration_secs(event: str, duration: float, **kwargs: str | int) -> None:
-    """Tell the listeners of durations that `event` took so many seconds."""
+    """Tell the listeners of durations that `event` took so many seconds.
+
+    Example:
+        >>> from morphax import monitoring
+        >>> monitoring.register_event_duration_secs_listener(print)
+        >>> monitoring.record_event_duration_secs("/mine/loading", 0.5)
+        /mine/loading 0.5
+        >>> monitoring.clear_event_listeners()
+    """
     for callback in _durations.callbacks:
         callback(event, duration, **kwargs)
 
@@ -90,19 +98,43 @@ def record_event_duration_secs(event: str, duration: float, **kwargs: str | int)
 def record_event_time_span(
     event: str, start_time: float, end_time: float, **kwargs: str | int
 ) -> None:
-    """Tell the listeners of time spans that `event` lasted from one time to another."""
+    """Tell the listeners of time spans that `event` lasted from one time to another.
+
+    Example:
+        >>> from morphax import monitoring
+        >>> monitoring.register_event_time_span_listener(print)
+        >>> monitoring.record_event_time_span("/mine/epoch", 10.0, 12.5)
+        /mine/epoch 10.0 12.5
+        >>> monitoring.clear_event_listeners()
+    """
     for callback in _spans.callbacks:
         callback(event, start_time, end_time, **kwargs)
 
 
 def record_scalar(event: str, value: float, **kwargs: str | int) -> None:
-    """Tell the listeners of scalars that `event` has a value."""
+    """Tell the listeners of scalars that `event` has a value.
+
+    Example:
+        >>> from morphax import monitoring
+        >>> monitoring.register_scalar_listener(print)
+        >>> monitoring.record_scalar("/mine/loss", 0.25)
+        /mine/loss 0.25
+        >>> monitoring.clear_event_listeners()
+    """
     for callback in _scalars.callbacks:
         callback(event, value, **kwargs)
 
 
 def register_event_listener(callback: Listener) -> None:
-    """Call ``callback(event, **kwargs)`` at each plain event from now on; see `record_event`."""
+    """Call ``callback(event, **kwargs)`` at each plain event from now on; see `record_event`.
+
+    Example:
+        >>> from morphax import monitoring
+        >>> monitoring.register_event_listener(lambda event, **kwargs: print(event, kwargs))
+        >>> monitoring.record_event("/mine/retry", attempt=2)
+        /mine/retry {'attempt': 2}
+        >>> monitoring.clear_event_listeners()
+    """
     _plain.add(callback)
 
 

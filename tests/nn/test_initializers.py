@@ -103,6 +103,13 @@ def test_constants() -> None:
     assert initializers.constant(2.5, "float16")(KEY, (2,)).dtype == np.float16
 
 
+@pytest.mark.parametrize("value", [7.0, 7, True, np.int8(7), np.float16(7)])
+def test_parameters_of_one_value_are_floats_that_are_not_weak(value: Any) -> None:
+    parameters = initializers.constant(value)(KEY, (2,))
+    assert (parameters.dtype, parameters.weak_type) == (np.float32, False)
+    assert initializers.constant(value)(KEY, (2,), "int32").dtype == np.int32
+
+
 def test_dtype() -> None:
     assert initializers.normal(dtype="bfloat16")(KEY, (2,)).dtype == "bfloat16"
     assert initializers.normal(dtype="bfloat16")(KEY, (2,), "float32").dtype == "float32"

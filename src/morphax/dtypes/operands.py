@@ -167,6 +167,11 @@ def promote_types(a: Any, b: Any) -> Any:
 
     Raises:
         TypePromotionError: if they do not combine.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.promote_types(jnp.int32, jnp.bfloat16)
+        dtype(bfloat16)
     """
     weak_kinds = (int, float, complex)
     pair = tuple((dtype(x), any(x is kind for kind in weak_kinds)) for x in (a, b))

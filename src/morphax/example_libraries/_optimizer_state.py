@@ -162,6 +162,14 @@ def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
 
     Raises:
         TypeError: if a leaf is no `JoinPoint`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import optimizers
+        >>> init, _, params = optimizers.momentum(0.1, mass=0.9)
+        >>> tree = optimizers.unpack_optimizer_state(init({"w": jnp.ones(2)}))
+        >>> params(optimizers.pack_optimizer_state(tree))
+        {'w': Array([1., 1.], dtype=float32)}
     """
     points, structure = tree.flatten(marked_pytree)
     others = [x for x in points if not isinstance(x, JoinPoint)]

@@ -16,7 +16,14 @@ Schedule = Callable[[Step], float]
 
 
 def constant(step_size: float) -> Schedule:
-    """The schedule that is `step_size` at each step."""
+    """The schedule that is `step_size` at each step.
+
+    Example:
+        >>> from morphax.example_libraries import optimizers
+        >>> schedule = optimizers.constant(0.1)
+        >>> schedule(0), schedule(1000)
+        (0.1, 0.1)
+    """
 
     def schedule(i: Step) -> Any:
         return step_size
@@ -42,7 +49,14 @@ def exponential_decay(step_size: float, decay_steps: int, decay_rate: float) -> 
 def inverse_time_decay(
     step_size: float, decay_steps: int, decay_rate: float, staircase: bool = False
 ) -> Schedule:
-    """The schedule α / (1 + r i / n), where `staircase` rounds i / n down."""
+    """The schedule α / (1 + r i / n), where `staircase` rounds i / n down.
+
+    Example:
+        >>> from morphax.example_libraries import optimizers
+        >>> schedule = optimizers.inverse_time_decay(1.0, decay_steps=10, decay_rate=1.0)
+        >>> schedule(0), schedule(10)
+        (1.0, 0.5)
+    """
 
     def schedule(i: Step) -> Any:
         periods = jnp.floor(i / decay_steps) if staircase else i / decay_steps
@@ -54,7 +68,14 @@ def inverse_time_decay(
 def polynomial_decay(
     step_size: float, decay_steps: int, final_step_size: float, power: float = 1.0
 ) -> Schedule:
-    """The schedule that falls from `step_size` to `final_step_size` as (1 - i / n)ᵖ, then stays."""
+    """The schedule that falls from `step_size` to `final_step_size` as (1 - i / n)ᵖ, then stays.
+
+    Example:
+        >>> from morphax.example_libraries import optimizers
+        >>> schedule = optimizers.polynomial_decay(1.0, decay_steps=4, final_step_size=0.0)
+        >>> [float(schedule(i)) for i in (0, 1, 9)]
+        [1.0, 0.75, 0.0]
+    """
 
     def schedule(i: Step) -> Any:
         left = 1 - jnp.minimum(i, decay_steps) / decay_steps
@@ -101,6 +122,11 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
 
     Raises:
         TypeError: if it is neither.
+
+    Example:
+        >>> from morphax.example_libraries import optimizers
+        >>> optimizers.make_schedule(0.1)(1000)
+        0.1
     """
     if callable(scalar_or_schedule):
         return scalar_or_schedule

@@ -66,6 +66,15 @@ def GeneralConv(
         padding: ``"VALID"``, ``"SAME"``, or pairs, as in `lax.conv_general_dilated`.
         W_init: makes the filters; Glorot's rule by default.
         b_init: makes the biases.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import stax
+        >>> init, apply = stax.GeneralConv(("NHWC", "HWIO", "NHWC"), 16, (3, 3), padding="SAME")
+        >>> shape, (w, b) = init(jax.random.key(0), (1, 8, 8, 3))
+        >>> shape, w.shape, b.shape
+        ((1, 8, 8, 16), (3, 3, 3, 16), (1, 1, 1, 16))
     """
     return _convolution(
         lax.conv_general_dilated,
@@ -89,7 +98,17 @@ def GeneralConvTranspose(
     W_init: Initializer | None = None,
     b_init: Initializer = _TINY,
 ) -> Layer:
-    """A transposed convolution, which `strides` make larger; the arguments are `GeneralConv`'s."""
+    """A transposed convolution, which `strides` make larger; the arguments are `GeneralConv`'s.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import stax
+        >>> dims = ("NHWC", "HWIO", "NHWC")
+        >>> init, apply = stax.GeneralConvTranspose(dims, 16, (3, 3), (2, 2), padding="SAME")
+        >>> init(jax.random.key(0), (1, 8, 8, 3))[0]
+        (1, 16, 16, 16)
+    """
     return _convolution(
         lax.conv_transpose,
         lax.conv_transpose_shape_tuple,
@@ -183,7 +202,17 @@ def SumPool(
     padding: Any = "VALID",
     spec: str | None = None,
 ) -> Layer:
-    """The sum of each window; the arguments are those of `MaxPool`."""
+    """The sum of each window; the arguments are those of `MaxPool`.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import stax
+        >>> init, apply = stax.SumPool((2, 2), strides=(2, 2))
+        >>> apply((), jnp.ones((1, 4, 4, 1))).reshape(2, 2)
+        Array([[4., 4.],
+               [4., 4.]], dtype=float32)
+    """
     return _pooling(lax.add, 0.0, window_shape, strides, padding, spec)
 
 
@@ -193,5 +222,15 @@ def AvgPool(
     padding: Any = "VALID",
     spec: str | None = None,
 ) -> Layer:
-    """The mean of each window, padding left out; the arguments are those of `MaxPool`."""
+    """The mean of each window, padding left out; the arguments are those of `MaxPool`.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import stax
+        >>> init, apply = stax.AvgPool((2, 2), strides=(2, 2))
+        >>> apply((), jnp.arange(16.0).reshape(1, 4, 4, 1)).reshape(2, 2)
+        Array([[ 2.5,  4.5],
+               [10.5, 12.5]], dtype=float32)
+    """
     return _pooling(lax.add, 0.0, window_shape, strides, padding, spec, mean=True)

@@ -118,6 +118,13 @@ def momentum(step_size: Any, mass: float) -> Any:
     Args:
         step_size: α, or its schedule.
         mass: μ.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import optimizers
+        >>> init, update, params = optimizers.momentum(0.25, mass=0.5)
+        >>> params(update(0, jnp.array([2.0]), init(jnp.array([1.0]))))
+        Array([0.5], dtype=float32)
     """
     schedule = make_schedule(step_size)
 
@@ -136,6 +143,13 @@ def nesterov(step_size: Any, mass: float) -> Any:
     Args:
         step_size: α, or its schedule.
         mass: μ.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import optimizers
+        >>> init, update, params = optimizers.nesterov(0.25, mass=0.5)
+        >>> params(update(0, jnp.array([2.0]), init(jnp.array([1.0]))))
+        Array([0.25], dtype=float32)
     """
     schedule = make_schedule(step_size)
 
@@ -159,6 +173,13 @@ def adagrad(step_size: Any, momentum: float = 0.9) -> Any:
     Args:
         step_size: α, or its schedule.
         momentum: μ.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import optimizers
+        >>> init, update, params = optimizers.adagrad(0.1, momentum=0.0)
+        >>> params(update(0, jnp.array([4.0]), init(jnp.array([1.0]))))
+        Array([0.9], dtype=float32)
     """
     schedule = make_schedule(step_size)
 
@@ -179,6 +200,13 @@ def rmsprop(step_size: Any, gamma: float = 0.9, eps: float = 1e-8) -> Any:
         step_size: α, or its schedule.
         gamma: γ.
         eps: ε.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import optimizers
+        >>> init, update, params = optimizers.rmsprop(0.1, gamma=0.75)
+        >>> params(update(0, jnp.array([4.0]), init(jnp.array([1.0]))))
+        Array([0.8], dtype=float32)
     """
     schedule = make_schedule(step_size)
 
@@ -201,6 +229,13 @@ def rmsprop_momentum(
         gamma: γ.
         eps: ε.
         momentum: μ.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import optimizers
+        >>> init, update, params = optimizers.rmsprop_momentum(0.1, gamma=0.75)
+        >>> params(update(0, jnp.array([4.0]), init(jnp.array([1.0]))))
+        Array([0.8], dtype=float32)
     """
     schedule = make_schedule(step_size)
 
@@ -254,6 +289,13 @@ def adamax(step_size: Any, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8
         b1: β₁.
         b2: β₂.
         eps: ε.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import optimizers
+        >>> init, update, params = optimizers.adamax(0.5)
+        >>> params(update(0, jnp.array([4.0]), init(jnp.array([1.0]))))
+        Array([0.5000001], dtype=float32)
     """
     schedule = make_schedule(step_size)
 
@@ -276,6 +318,14 @@ def sm3(step_size: Any, momentum: float = 0.9) -> Any:
     Args:
         step_size: α, or its schedule.
         momentum: μ.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import optimizers
+        >>> init, update, params = optimizers.sm3(0.1, momentum=0.0)
+        >>> params(update(0, jnp.ones((2, 2)), init(jnp.ones((2, 2)))))
+        Array([[0.9, 0.9],
+               [0.9, 0.9]], dtype=float32)
     """
     schedule = make_schedule(step_size)
 
@@ -321,7 +371,14 @@ def l2_norm(tree: Any) -> Any:
 
 
 def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
-    """Gradients scaled down to an `l2_norm` of `max_norm` if theirs is larger."""
+    """Gradients scaled down to an `l2_norm` of `max_norm` if theirs is larger.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import optimizers
+        >>> optimizers.clip_grads([jnp.array([3.0, 4.0])], max_norm=1.0)
+        [Array([0.6, 0.8], dtype=float32)]
+    """
     norm = l2_norm(grad_tree)
 
     def clip(g: Any) -> Any:

@@ -124,6 +124,15 @@ def Dense(out_dim: int, W_init: Initializer = _GLOROT, b_init: Initializer = _SM
         out_dim: number of units.
         W_init: makes the weights, of shape (number of inputs, `out_dim`).
         b_init: makes the biases, of shape (`out_dim`,).
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import stax
+        >>> init, apply = stax.Dense(16)
+        >>> shape, (w, b) = init(jax.random.key(0), (-1, 28))
+        >>> shape, w.shape, b.shape
+        ((-1, 16), (28, 16), (16,))
     """
 
     def init_fun(rng: Any, input_shape: Shape) -> Any:
@@ -155,6 +164,16 @@ def BatchNorm(
         scale: whether there is a γ.
         beta_init: makes β.
         gamma_init: makes γ.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import stax
+        >>> init, apply = stax.BatchNorm(axis=0)
+        >>> _, params = init(jax.random.key(0), (2, 1))
+        >>> apply(params, jnp.array([[1.0], [3.0]])).round(2)
+        Array([[-1.],
+               [ 1.]], dtype=float32)
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
 
@@ -176,12 +195,30 @@ def BatchNorm(
 
 
 def FanOut(num: int) -> Layer:
-    """A layer that copies its inputs `num` times, for `parallel` layers."""
+    """A layer that copies its inputs `num` times, for `parallel` layers.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import stax
+        >>> init, apply = stax.FanOut(3)
+        >>> apply((), 1.0)
+        [1.0, 1.0, 1.0]
+    """
     return stateless(lambda inputs, **_: [inputs] * num, lambda shape: [shape] * num)
 
 
 def FanInConcat(axis: int = -1) -> Layer:
-    """A layer that joins the outputs of `parallel` layers along an axis."""
+    """A layer that joins the outputs of `parallel` layers along an axis.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import stax
+        >>> init, apply = stax.FanInConcat()
+        >>> apply((), (jnp.ones((1, 2)), jnp.zeros((1, 1))))
+        Array([[1., 1., 0.]], dtype=float32)
+    """
 
     def output_shape(shapes: Sequence[Shape]) -> Shape:
         out = list(shapes[0])
@@ -200,6 +237,15 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
 
     Raises:
         ValueError: another mode; when applied for training, that there is no ``rng=``.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import stax
+        >>> init, apply = stax.Dropout(0.5)
+        >>> y = apply((), jnp.ones(1000), rng=jax.random.key(0))
+        >>> sorted(set(y.tolist()))
+        [0.0, 2.0]
     """
     if mode not in ("train", "test"):
         raise ValueError(
@@ -234,6 +280,15 @@ def serial(*layers: Layer) -> Layer:
 
     Args:
         *layers: pairs of init_fun and apply_fun.  A key given to the whole is split among them.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> from morphax.example_libraries import stax
+        >>> init, apply = stax.serial(stax.Dense(16), stax.Relu, stax.Dense(1))
+        >>> shape, params = init(jax.random.key(0), (-1, 28))
+        >>> shape, apply(params, jnp.ones((5, 28))).shape
+        ((-1, 1), (5, 1))
     """
 
     def init_fun(rng: Any, input_shape: Any) -> Any:

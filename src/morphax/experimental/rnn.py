@@ -81,6 +81,13 @@ def init_lstm_weight(
 
     Returns:
         A vector of `get_num_params_in_lstm` numbers.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import rnn
+        >>> rnn.init_lstm_weight(jax.random.key(0), 2, 3, num_layers=1, bidirectional=False).shape
+        (84,)
     """
     count = get_num_params_in_lstm(input_size, hidden_size, num_layers, bidirectional)
     bound = 1.0 / math.sqrt(hidden_size)
@@ -99,6 +106,15 @@ def unpack_lstm_weights(
 
     Raises:
         ValueError: if there are too many or too few weights.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import rnn
+        >>> weights = jnp.arange(84.0)
+        >>> w_ih, w_hh, b_ih, b_hh = rnn.unpack_lstm_weights(weights, 2, 3, 1, bidirectional=False)
+        >>> w_ih[0].shape, w_hh[0].shape, b_ih[0].shape
+        ((12, 2), (12, 3), (12,))
     """
     count = get_num_params_in_lstm(input_size, hidden_size, num_layers, bidirectional)
     if jnp.shape(weights) != (count,):

@@ -49,7 +49,13 @@ def identity(x: Any) -> Any:
 
 @replayed(1)
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + e⁻ˣ)."""
+    """1 / (1 + e⁻ˣ).
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.nn.sigmoid(0.0)
+        Array(0.5, dtype=float32, weak_type=True)
+    """
     return lax.logistic(_inexact("sigmoid", x))
 
 

@@ -36,21 +36,40 @@ class Initializer(Protocol):
 
 
 def zeros(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
-    """Zeros; the key is not used."""
+    """Zeros; the key is not used.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.nn.initializers.zeros(jax.random.key(0), (3,))
+        Array([0., 0., 0.], dtype=float32)
+    """
     return jnp.zeros(shape, dtype, out_sharding=out_sharding)
 
 
 def ones(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
-    """Ones; the key is not used."""
+    """Ones; the key is not used.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.nn.initializers.ones(jax.random.key(0), (3,))
+        Array([1., 1., 1.], dtype=float32)
+    """
     return jnp.ones(shape, dtype, out_sharding=out_sharding)
 
 
 def constant(value: Any, dtype: Any = None) -> Initializer:
-    """An initializer that fills with `value`."""
+    """An initializer that fills with `value`, in floating point unless a dtype is named.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.nn.initializers.constant(7)(jax.random.key(0), (3,))
+        Array([7., 7., 7.], dtype=float32)
+    """
     default = dtype
 
     def init(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
-        chosen = default if dtype is None else dtype
+        # Parameters are there to be trained: those made of an integer are floats too.
+        chosen = next((d for d in (dtype, default) if d is not None), float)
         return jnp.full(shape, value, chosen, out_sharding=out_sharding)
 
     return init
@@ -69,19 +88,40 @@ def _drawn(draw: Callable[[Any, tuple[int, ...], Any], Any], default: Any) -> In
 
 
 def uniform(scale: Any = 0.01, dtype: Any = None) -> Initializer:
-    """An initializer that draws uniformly from [0, `scale`)."""
+    """An initializer that draws uniformly from [0, `scale`).
+
+    Example:
+        >>> import morphax as jax
+        >>> weights = jax.nn.initializers.uniform(scale=0.1)(jax.random.key(0), (100, 100))
+        >>> weights.max().round(2)
+        Array(0.1, dtype=float32)
+    """
     return _drawn(lambda key, shape, dt: _scaled(random.uniform(key, shape, dt), scale), dtype)
 
 
 def normal(stddev: Any = 0.01, dtype: Any = None) -> Initializer:
-    """An initializer that draws from the normal distribution with deviation `stddev`."""
+    """An initializer that draws from the normal distribution with deviation `stddev`.
+
+    Example:
+        >>> import morphax as jax
+        >>> weights = jax.nn.initializers.normal(stddev=0.1)(jax.random.key(0), (100, 100))
+        >>> weights.std().round(2)
+        Array(0.1, dtype=float32)
+    """
     return _drawn(lambda key, shape, dt: _scaled(random.normal(key, shape, dt), stddev), dtype)
 
 
 def truncated_normal(
     stddev: Any = 0.01, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0
 ) -> Initializer:
-    """`stddev` times a standard normal variable that is kept in [`lower`, `upper`]."""
+    """`stddev` times a standard normal variable that is kept in [`lower`, `upper`].
+
+    Example:
+        >>> import morphax as jax
+        >>> weights = jax.nn.initializers.truncated_normal(0.1)(jax.random.key(0), (100, 100))
+        >>> weights.max().round(2)
+        Array(0.2, dtype=float32)
+    """
     return _drawn(
         lambda key, shape, dt: _scaled(
             random.truncated_normal(key, lower, upper, shape, dt), stddev
@@ -226,7 +266,15 @@ def _family(name: str, scale: float, mode: str, distribution: str, text: str) ->
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
     initializer.__name__ = initializer.__qualname__ = name
-    initializer.__doc__ = f"{text}: `variance_scaling` with {scale}, {mode!r}, {distribution!r}."
+    fan = {"fan_in": 100, "fan_avg": (100 + 300) // 2}[mode]
+    initializer.__doc__ = f"""{text}: `variance_scaling` with {scale}, {mode!r}, {distribution!r}.
+
+    Example:
+        >>> import morphax as jax
+        >>> weights = jax.nn.initializers.{name}()(jax.random.key(0), (100, 300))
+        >>> (weights.var() * {fan} / {scale}).round(1)  # the variance, by the one it should have
+        Array(1., dtype=float32)
+    """
     return initializer
 
 

@@ -89,7 +89,14 @@ def _softmax_jvp(
 
 @replayed(1)
 def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
-    """x − log Σ exp(x) along axes; elements left out by `where` get −∞."""
+    """x − log Σ exp(x) along axes; elements left out by `where` get −∞.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.log_softmax(jnp.array([0.0, 0.0]))
+        Array([-0.6931472, -0.6931472], dtype=float32)
+    """
     x, largest = _largest("nn.log_softmax", x, axis, where)
     shifted = x - largest
     result = shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis, keepdims=True, where=where))
@@ -113,6 +120,12 @@ def logsumexp(
         keepdims: keep reduced axes, with size 1.
         return_sign: return ``(log |Σ|, sign)``; without it a negative sum gives NaN.
         where: which elements take part.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.logsumexp(jnp.array([1000.0, 1000.0]))
+        Array(1000.6932, dtype=float32)
     """
     if b is not None:
         a, b = as_array("nn.logsumexp", a), as_array("nn.logsumexp", b)
@@ -142,7 +155,14 @@ def logsumexp(
 
 @replayed(1)
 def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Any:
-    """log of the mean of exp(x) over axes."""
+    """log of the mean of exp(x) over axes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.logmeanexp(jnp.array([1000.0, 1000.0]))
+        Array(1000., dtype=float32)
+    """
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
     ones = jnp.ones_like(as_array("nn.logmeanexp", x), dtype=total.dtype)
     return total - jnp.log(jnp.sum(ones, axis, where=where, keepdims=keepdims))
@@ -254,6 +274,12 @@ def standardize(
 
     Raises:
         ValueError: `epsilon` is negative, or there is no such algorithm.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.standardize(jnp.array([1.0, 3.0]), epsilon=0.0)
+        Array([-1.,  1.], dtype=float32)
     """
     if algorithm not in ("fast", "stable"):
         raise ValueError(

@@ -34,6 +34,12 @@ def apply_along_axis(
         axis: axis of the vectors.
         arr: array.
         *args, **kwargs: further arguments of `func1d`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.apply_along_axis(jnp.cumsum, 1, jnp.array([[1, 2, 3], [4, 5, 6]]))
+        Array([[ 1,  3,  6],
+               [ 4,  9, 15]], dtype=int32)
     """
     check_callable("jnp.apply_along_axis, argument func1d", func1d)
     arr = as_array("apply_along_axis", arr)
@@ -52,7 +58,15 @@ def apply_along_axis(
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
-    """``func(a, axis)`` for one axis after the other; axes that it drops are kept with size 1."""
+    """``func(a, axis)`` for one axis after the other; axes that it drops are kept with size 1.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.apply_over_axes(jnp.sum, jnp.arange(24).reshape(2, 3, 4), [0, 2])
+        Array([[[ 60],
+                [ 92],
+                [124]]], dtype=int32)
+    """
     check_callable("jnp.apply_over_axes, argument func", func)
     a = as_array("apply_over_axes", a)
     for axis in axes if np.iterable(axes) else [axes]:

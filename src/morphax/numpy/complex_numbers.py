@@ -19,14 +19,26 @@ def is_complex(x: Any) -> bool:
 
 
 def real(val: Any, /) -> Any:
-    """The real part of each element."""
+    """The real part of each element.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.real(jnp.array([1 + 2j, 3 - 4j]))
+        Array([1., 3.], dtype=float32)
+    """
     val = as_array("real", val)
     return lax.real(val) if is_complex(val) else val
 
 
 @replayed(1)
 def imag(val: Any, /) -> Any:
-    """The imaginary part of each element; 0 for real numbers."""
+    """The imaginary part of each element; 0 for real numbers.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.imag(jnp.array([1 + 2j, 3 - 4j]))
+        Array([ 2., -4.], dtype=float32)
+    """
     val = as_array("imag", val)
     return lax.imag(val) if is_complex(val) else lax.full_like(val, 0)
 
@@ -66,13 +78,25 @@ def _floating(name: str, x: Any) -> Any:
 
 @replayed(1)
 def iscomplex(x: Any) -> Any:
-    """Where the imaginary part is not zero."""
+    """Where the imaginary part is not zero.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.iscomplex(jnp.array([1 + 2j, 3 + 0j]))
+        Array([ True, False], dtype=bool)
+    """
     part = imag(x)
     return lax.ne(part, constant(part, 0))
 
 
 @replayed(1)
 def isreal(x: Any) -> Any:
-    """Where the imaginary part is zero."""
+    """Where the imaginary part is zero.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.isreal(jnp.array([1 + 2j, 3 + 0j]))
+        Array([False,  True], dtype=bool)
+    """
     part = imag(x)
     return lax.eq(part, constant(part, 0))

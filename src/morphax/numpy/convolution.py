@@ -52,7 +52,13 @@ def correlate(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """Σₖ a[n + k] v̄[k]; arguments as those of `convolve`."""
+    """Σₖ a[n + k] v̄[k]; arguments as those of `convolve`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.correlate(jnp.array([0, 1, 2, 0]), jnp.array([1, 2]))
+        Array([2., 5., 2.], dtype=float32)
+    """
     a, v = _operands("correlate", a, v, mode)
     if a.aval.size >= v.aval.size:
         return _slid(a, conjugate(v), mode, precision, preferred_element_type)

@@ -79,13 +79,25 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
 
 @replayed(1)
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """Like `cumsum`, with NaN as 0."""
+    """Like `cumsum`, with NaN as 0.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nancumsum(jnp.array([2.0, jnp.nan, 3.0]))
+        Array([2., 2., 5.], dtype=float32)
+    """
     return cumsum(_without_nan("nancumsum", a, 0), axis, dtype, out)
 
 
 @replayed(1)
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """Like `cumprod`, with NaN as 1."""
+    """Like `cumprod`, with NaN as 1.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0]))
+        Array([2., 2., 6.], dtype=float32)
+    """
     return cumprod(_without_nan("nancumprod", a, 1), axis, dtype, out)
 
 
@@ -100,6 +112,11 @@ def cumulative_sum(
         axis: axis to sum along; may be left out for vectors.
         dtype: of the result.
         include_initial: whether to begin with 0, the sum of no elements.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.cumulative_sum(jnp.array([1, 2, 3]), include_initial=True)
+        Array([0, 1, 3, 6], dtype=int32)
     """
     return _standard(
         "cumulative_sum", running.cumsum, x, axis, dtype, 0 if include_initial else None
@@ -109,7 +126,13 @@ def cumulative_sum(
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    """Running products along an axis, in its dtype; arguments as those of `cumulative_sum`."""
+    """Running products along an axis, in its dtype; arguments as those of `cumulative_sum`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.cumulative_prod(jnp.array([1, 2, 3, 4]))
+        Array([ 1,  2,  6, 24], dtype=int32)
+    """
     return _standard(
         "cumulative_prod", running.cumprod, x, axis, dtype, 1 if include_initial else None
     )

@@ -148,7 +148,14 @@ def einsum_by_steps(
 
 
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[Any, Any]:
-    """The order in which `einsum` would multiply, and a report of what it costs."""
+    """The order in which `einsum` would multiply, and a report of what it costs.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> path, _ = jnp.einsum_path("ij,jk,k->i", jnp.ones((9, 9)), jnp.ones((9, 9)), jnp.ones(9))
+        >>> path
+        [(1, 2), (0, 1)]
+    """
     import opt_einsum
 
     text, given = _as_text(subscripts, operands)
@@ -181,6 +188,15 @@ def _as_text(subscripts: Any, operands: Sequence[Any]) -> tuple[str, Sequence[An
 
 def _labels(axes: Sequence[Any]) -> list[Any]:
     where = "jnp.einsum, argument subscripts"
+    if hasattr(axes, "dtype") and (axes.ndim != 1 or axes.dtype.kind not in "iu"):
+        raise TypeError(
+            message(
+                where,
+                given=f"{aval_of(axes)} where axes of the operand before it are named",
+                expected="a string, or lists of axes after the operands",
+                fix='Write for instance jnp.einsum("ij,jk->ik", x, y).',
+            )
+        )
     return [
         a if a is Ellipsis or isinstance(a, str) else integer(where, a)
         for a in members(where, axes, "a string, or lists of axes after the operands")

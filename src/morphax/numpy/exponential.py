@@ -137,6 +137,11 @@ def logaddexp(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> A
 
     The derivatives are eˣ / (eˣ + eʸ) and eʸ / (eˣ + eʸ): ½ each where the operands are equal, two
     equal infinities too, and NaN where one is NaN.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.logaddexp(1000.0, 1000.0)
+        Array(1000.6932, dtype=float32, weak_type=True)
     """
     if out is not None or where is not None:
         refuse_out_and_where("logaddexp", out)
@@ -152,7 +157,13 @@ def logaddexp(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> A
 @checked_as_one
 @replayed(2)
 def logaddexp2(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> Any:
-    """log₂(2ˣ + 2ʸ), element by element, without overflow in between."""
+    """log₂(2ˣ + 2ʸ), element by element, without overflow in between.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.logaddexp2(1000.0, 1000.0)
+        Array(1001., dtype=float32)
+    """
     if out is not None or where is not None:
         refuse_out_and_where("logaddexp2", out)
     x1, x2 = promoted_inexact("logaddexp2", x1, x2)

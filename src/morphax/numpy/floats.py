@@ -68,7 +68,13 @@ def nextafter(x: Any, y: Any, /) -> Any:
 
 @replayed(1)
 def spacing(x: Any, /) -> Any:
-    """The distance from x to the next float away from zero, with the sign of x."""
+    """The distance from x to the next float away from zero, with the sign of x.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.spacing(1.0) == jnp.finfo(jnp.float32).eps
+        Array(True, dtype=bool)
+    """
     (x,) = _real("spacing", x)
     negative = lax.lt(x, lax.full_like(x, 0))
     beyond = lax.nextafter(x, where(negative, lax.full_like(x, -np.inf), lax.full_like(x, np.inf)))
@@ -108,6 +114,11 @@ def nan_to_num(
         nan: for NaN.
         posinf: for +∞; the greatest finite number by default.
         neginf: for −∞; the least finite number by default.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nan_to_num(jnp.array([jnp.nan, jnp.inf, 1.0]), posinf=9.0)
+        Array([0., 9., 1.], dtype=float32)
     """
     x = as_array("nan_to_num", x)
     dtype = x.aval.dtype
@@ -147,6 +158,11 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     Args:
         x1: real array.
         x2: integers, or booleans, which count as 0 and 1.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.ldexp(0.75, jnp.array([0, 1, 4]))
+        Array([ 0.75,  1.5 , 12.  ], dtype=float32)
     """
     x1, x2 = as_array("ldexp", x1), as_array("ldexp", x2)
     is_whole = dtypes.issubdtype(x2.aval.dtype, np.integer) or x2.aval.dtype == np.bool_
@@ -191,7 +207,13 @@ def _widened(x: Any, shape: tuple[int, ...]) -> Any:
 
 @replayed(1)
 def frexp(x: Any, /) -> tuple[Any, Any]:
-    """m and n with x = m · 2ⁿ and ½ ≤ |m| < 1; n is 0 for zeros, infinities and NaN."""
+    """m and n with x = m · 2ⁿ and ½ ≤ |m| < 1; n is 0 for zeros, infinities and NaN.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.frexp(jnp.array([0.0, 1.0, 12.0]))
+        (Array([0.  , 0.5 , 0.75], dtype=float32), Array([0, 1, 4], dtype=int32))
+    """
     (x,) = _real("frexp", x)
     x = as_array("frexp", x)
     dtype = x.aval.dtype

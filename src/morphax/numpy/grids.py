@@ -138,6 +138,12 @@ def fromfunction(
         shape: of the array; a result with axes adds these.
         dtype: of the coordinates.
         **kwargs: further arguments.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)
+        Array([[ 0,  1,  2],
+               [10, 11, 12]], dtype=int32)
     """
     check_callable("jnp.fromfunction, argument function", function)
     sizes = canonical_size("fromfunction", shape)

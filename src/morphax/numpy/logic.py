@@ -58,13 +58,25 @@ def _beyond(x: Any, y: Any) -> int:
 
 @replayed(2)
 def equal(x: Any, y: Any, /) -> Any:
-    """x = y, element by element, as booleans."""
+    """x = y, element by element, as booleans.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.equal(jnp.array([1.0, jnp.nan]), jnp.array([1.0, jnp.nan]))
+        Array([ True, False], dtype=bool)
+    """
     return _compared("equal", eq_p, operator.eq, x, y)
 
 
 @replayed(2)
 def not_equal(x: Any, y: Any, /) -> Any:
-    """x ≠ y, element by element, as booleans."""
+    """x ≠ y, element by element, as booleans.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.not_equal(jnp.array([1, 2, 3]), 2)
+        Array([ True, False,  True], dtype=bool)
+    """
     return _compared("not_equal", ne_p, operator.ne, x, y)
 
 
@@ -85,25 +97,49 @@ def less(x: Any, y: Any, /) -> Any:
 
 @replayed(2)
 def less_equal(x: Any, y: Any, /) -> Any:
-    """x ≤ y, element by element, as booleans."""
+    """x ≤ y, element by element, as booleans.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.less_equal(jnp.array([1, 2, 3]), 2)
+        Array([ True,  True, False], dtype=bool)
+    """
     return _compared("less_equal", le_p, operator.le, x, y)
 
 
 @replayed(2)
 def greater(x: Any, y: Any, /) -> Any:
-    """x > y, element by element, as booleans."""
+    """x > y, element by element, as booleans.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.greater(jnp.array([1, 2, 3]), 2)
+        Array([False, False,  True], dtype=bool)
+    """
     return _compared("greater", gt_p, operator.gt, x, y)
 
 
 @replayed(2)
 def greater_equal(x: Any, y: Any, /) -> Any:
-    """x ≥ y, element by element, as booleans."""
+    """x ≥ y, element by element, as booleans.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.greater_equal(jnp.array([1, 2, 3]), 2)
+        Array([False,  True,  True], dtype=bool)
+    """
     return _compared("greater_equal", ge_p, operator.ge, x, y)
 
 
 @replayed(2)
 def logical_and(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
-    """x and y, element by element; a number counts as true unless it is zero."""
+    """x and y, element by element; a number counts as true unless it is zero.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.logical_and(jnp.array([0, 1, 2]), True)
+        Array([False,  True,  True], dtype=bool)
+    """
     if out is not None or where is not None:
         refuse_out_and_where("logical_and", out)
     return and_p.bind(
@@ -113,7 +149,13 @@ def logical_and(x: Any, y: Any, /, *, out: None = None, where: None = None) -> A
 
 @replayed(2)
 def logical_or(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
-    """x or y, element by element; a number counts as true unless it is zero."""
+    """x or y, element by element; a number counts as true unless it is zero.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.logical_or(jnp.array([0, 1, 2]), False)
+        Array([False,  True,  True], dtype=bool)
+    """
     if out is not None or where is not None:
         refuse_out_and_where("logical_or", out)
     return or_p.bind(*promoted("logical_or", as_truth("logical_or", x), as_truth("logical_or", y)))
@@ -121,7 +163,13 @@ def logical_or(x: Any, y: Any, /, *, out: None = None, where: None = None) -> An
 
 @replayed(2)
 def logical_xor(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
-    """either x or y, element by element; a number counts as true unless it is zero."""
+    """either x or y, element by element; a number counts as true unless it is zero.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.logical_xor(jnp.array([0, 1, 2]), True)
+        Array([ True, False, False], dtype=bool)
+    """
     if out is not None or where is not None:
         refuse_out_and_where("logical_xor", out)
     return xor_p.bind(
@@ -131,33 +179,63 @@ def logical_xor(x: Any, y: Any, /, *, out: None = None, where: None = None) -> A
 
 @replayed(1)
 def logical_not(x: Any, /) -> Any:
-    """not x, element by element; a number counts as true unless it is zero."""
+    """not x, element by element; a number counts as true unless it is zero.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.logical_not(jnp.array([0, 1, 2]))
+        Array([ True, False, False], dtype=bool)
+    """
     return not_p.bind(as_truth("logical_not", x))
 
 
 def bitwise_and(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
-    """The bits set in both x and y."""
+    """The bits set in both x and y.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.bitwise_and(jnp.array([4, 5, 6]), 3)
+        Array([0, 1, 2], dtype=int32)
+    """
     if out is not None or where is not None:
         refuse_out_and_where("bitwise_and", out)
     return and_p.bind(*promoted("bitwise_and", x, y))
 
 
 def bitwise_or(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
-    """The bits set in x or y."""
+    """The bits set in x or y.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.bitwise_or(jnp.array([4, 5, 6]), 3)
+        Array([7, 7, 7], dtype=int32)
+    """
     if out is not None or where is not None:
         refuse_out_and_where("bitwise_or", out)
     return or_p.bind(*promoted("bitwise_or", x, y))
 
 
 def bitwise_xor(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
-    """The bits set in one of x and y."""
+    """The bits set in one of x and y.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.bitwise_xor(jnp.array([4, 5, 6]), 3)
+        Array([7, 6, 5], dtype=int32)
+    """
     if out is not None or where is not None:
         refuse_out_and_where("bitwise_xor", out)
     return xor_p.bind(*promoted("bitwise_xor", x, y))
 
 
 def bitwise_not(x: Any, /) -> Any:
-    """All bits of x flipped; of booleans, the logical not."""
+    """All bits of x flipped; of booleans, the logical not.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.bitwise_not(jnp.array([0, 1, -1]))
+        Array([-1, -2,  0], dtype=int32)
+    """
     return not_p.bind(*promoted("bitwise_not", x))
 
 
@@ -166,7 +244,13 @@ bitwise_invert = invert = bitwise_not
 
 @replayed(2)
 def left_shift(x: Any, y: Any, /) -> Any:
-    """The bits of x moved up by y places: x · 2ʸ; booleans count as integers."""
+    """The bits of x moved up by y places: x · 2ʸ; booleans count as integers.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.left_shift(jnp.array([1, 2, 3]), 2)
+        Array([ 4,  8, 12], dtype=int32)
+    """
     return lax.shift_left(*_integers("left_shift", x, y))
 
 
@@ -183,7 +267,13 @@ bitwise_left_shift = left_shift
 
 @replayed(2)
 def right_shift(x1: Any, x2: Any, /) -> Any:
-    """The bits of x moved down by y places; a negative x keeps its sign."""
+    """The bits of x moved down by y places; a negative x keeps its sign.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.right_shift(jnp.array([8, -8]), 2)
+        Array([ 2, -2], dtype=int32)
+    """
     x1, x2 = _integers("right_shift", x1, x2)
     unsigned = dtypes.issubdtype(aval_of(x1).dtype, np.unsignedinteger)
     shift = lax.shift_right_logical if unsigned else lax.shift_right_arithmetic
@@ -195,7 +285,13 @@ bitwise_right_shift = right_shift
 
 @replayed(1, of_many=bitwise_count_of_numpy)
 def bitwise_count(x: Any, /) -> Any:
-    """The number of bits set in |x|, as uint8."""
+    """The number of bits set in |x|, as uint8.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.bitwise_count(jnp.array([0, 7, -8]))
+        Array([0, 3, 1], dtype=uint8)
+    """
     (x,) = promoted("bitwise_count", x)
     dtype = aval_of(x).dtype
     if dtype == BOOL:

@@ -282,6 +282,12 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
         val: scalar, or values that are repeated along the diagonal.
         wrap: must be false.
         inplace: must be false: arrays are immutable.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fill_diagonal(jnp.zeros((2, 2)), 5.0, inplace=False)
+        Array([[5., 0.],
+               [0., 5.]], dtype=float32)
     """
     a, val = as_array("fill_diagonal", a), as_array("fill_diagonal", val)
     if inplace or wrap or a.aval.ndim < 2:

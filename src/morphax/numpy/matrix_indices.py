@@ -40,7 +40,14 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """The indices of the main diagonal of `arr`."""
+    """The indices of the main diagonal of `arr`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> a = jnp.array([[1, 2], [3, 4]])
+        >>> a[jnp.diag_indices_from(a)]
+        Array([1, 4], dtype=int32)
+    """
     shape = as_array("diag_indices_from", arr).aval.shape
     if len(shape) < 2 or len(set(shape)) > 1:
         raise ShapeError(
@@ -106,13 +113,27 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """The indices of the elements of the matrix `arr` on and below its `k`-th diagonal."""
+    """The indices of the elements of the matrix `arr` on and below its `k`-th diagonal.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> a = jnp.array([[1, 2], [3, 4]])
+        >>> a[jnp.tril_indices_from(a)]
+        Array([1, 3, 4], dtype=int32)
+    """
     n, m = _matrix_shape("tril_indices_from", arr)
     return tril_indices(n, k, m)
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """The indices of the elements of the matrix `arr` on and above its `k`-th diagonal."""
+    """The indices of the elements of the matrix `arr` on and above its `k`-th diagonal.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> a = jnp.array([[1, 2], [3, 4]])
+        >>> a[jnp.triu_indices_from(a)]
+        Array([1, 2, 4], dtype=int32)
+    """
     n, m = _matrix_shape("triu_indices_from", arr)
     return triu_indices(n, k, m)
 
@@ -120,7 +141,14 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
 def mask_indices(
     n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
 ) -> tuple[Any, Any]:
-    """The indices of the elements of an n × n matrix of ones that `mask_func` leaves."""
+    """The indices of the elements of an n × n matrix of ones that `mask_func` leaves.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> rows, columns = jnp.mask_indices(3, jnp.triu)
+        >>> list(zip(rows.tolist(), columns.tolist()))
+        [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+    """
     check_callable("jnp.mask_indices, argument mask_func", mask_func)
     rows, columns = nonzero(mask_func(lax.full((n, n), 1), k), size=size)
     return rows, columns

@@ -61,7 +61,13 @@ def nanmax(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Largest element over axes that is not NaN; NaN where there is none."""
+    """Largest element over axes that is not NaN; NaN where there is none.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nanmax(jnp.array([2.0, jnp.nan, 3.0]))
+        Array(3., dtype=float32)
+    """
     return _nan_extreme(max_, "nanmax", -np.inf, a, axis, out, keepdims, initial, where)
 
 
@@ -74,7 +80,13 @@ def nanmin(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Smallest element over axes that is not NaN; NaN where there is none."""
+    """Smallest element over axes that is not NaN; NaN where there is none.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nanmin(jnp.array([2.0, jnp.nan, 3.0]))
+        Array(2., dtype=float32)
+    """
     return _nan_extreme(min_, "nanmin", np.inf, a, axis, out, keepdims, initial, where)
 
 
@@ -88,7 +100,13 @@ def nansum(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Sum over axes with NaN as 0."""
+    """Sum over axes with NaN as 0.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nansum(jnp.array([2.0, jnp.nan, 3.0]))
+        Array(5., dtype=float32)
+    """
     a = _replaced(as_array("nansum", a), 0)
     return sum_(a, axis, dtype, out, keepdims, initial, where)
 
@@ -103,7 +121,13 @@ def nanprod(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Product over axes with NaN as 1."""
+    """Product over axes with NaN as 1.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nanprod(jnp.array([2.0, jnp.nan, 3.0]))
+        Array(6., dtype=float32)
+    """
     a = _replaced(as_array("nanprod", a), 1)
     return prod(a, axis, dtype, out, keepdims, initial, where)
 
@@ -117,7 +141,13 @@ def nanmean(
     keepdims: bool = False,
     where: Any = None,
 ) -> Any:
-    """Mean over axes of the elements that are not NaN; NaN where there is none."""
+    """Mean over axes of the elements that are not NaN; NaN where there is none.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nanmean(jnp.array([2.0, jnp.nan, 3.0]))
+        Array(2.5, dtype=float32)
+    """
     a = as_array("nanmean", a)
     return mean(_replaced(a, 0), axis, dtype, out, keepdims, where=_counted(a, where))
 
@@ -134,7 +164,13 @@ def nanvar(
     where: Any = None,
     mean: Any = None,
 ) -> Any:
-    """Variance over axes of the elements that are not NaN; see `var`."""
+    """Variance over axes of the elements that are not NaN; see `var`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nanvar(jnp.array([2.0, jnp.nan, 4.0]))
+        Array(1., dtype=float32)
+    """
     a = as_array("nanvar", a)
     counted = _counted(a, where)
     return var(_replaced(a, 0), axis, dtype, out, ddof, keepdims, where=counted, mean=mean)
@@ -152,7 +188,13 @@ def nanstd(
     where: Any = None,
     mean: Any = None,
 ) -> Any:
-    """Standard deviation over axes of the elements that are not NaN; see `std`."""
+    """Standard deviation over axes of the elements that are not NaN; see `std`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nanstd(jnp.array([2.0, jnp.nan, 4.0]))
+        Array(1., dtype=float32)
+    """
     a = as_array("nanstd", a)
     counted = _counted(a, where)
     return std(_replaced(a, 0), axis, dtype, out, ddof, keepdims, where=counted, mean=mean)

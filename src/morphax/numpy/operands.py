@@ -105,7 +105,7 @@ def _prepared(name: str, operands: Sequence[Any], inexact: bool) -> Sequence[Any
         else:
             break
     if len(signature) < len(operands):
-        operands = [_operand(name, x) for x in operands]
+        operands = [operand(name, x) for x in operands]
         signature = [type(x) if type(x) in PYTHON_SCALARS else aval_of(x) for x in operands]
     plan = _plans[name, tuple(signature), inexact, current_config().trace_key]
     if not plan:
@@ -116,7 +116,7 @@ def _prepared(name: str, operands: Sequence[Any], inexact: bool) -> Sequence[Any
     return values
 
 
-def _operand(name: str, x: Any) -> Any:
+def operand(name: str, x: Any) -> Any:
     """`x`, which is no array of ours, as an operand."""
     if type(x) in PYTHON_SCALARS or carries_aval(x):
         return x
@@ -267,7 +267,7 @@ def as_array(name: str, x: Any) -> Any:
     """`x` as an array or tracer; lists and tuples are refused, as in all jnp functions."""
     if type(x) in carriers or carries_aval(x):
         return x
-    value = _operand(name, x)
+    value = operand(name, x)
     if type(value) in computed:
         return computed[type(value)](value)
     return value if carries_aval(value) else at_default_place(Array.from_host(value))

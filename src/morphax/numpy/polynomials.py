@@ -85,7 +85,13 @@ def polyadd(a1: Any, a2: Any) -> Any:
 
 @replayed(2)
 def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials; arguments as those of `polyadd`."""
+    """The difference of two polynomials; arguments as those of `polyadd`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.polysub(jnp.array([2, 0, 1]), jnp.array([1, 1]))
+        Array([ 2, -1,  0], dtype=int32)
+    """
     return _combined("polysub", subtract, a1, a2)
 
 

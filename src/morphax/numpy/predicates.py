@@ -27,7 +27,13 @@ can_cast = np.can_cast
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Whether the dtype `arg1` is `arg2` or of the kind `arg2`."""
+    """Whether the dtype `arg1` is `arg2` or of the kind `arg2`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.issubdtype(jnp.bfloat16, jnp.floating)
+        True
+    """
     return dtypes.issubdtype(arg1, arg2)
 
 
@@ -96,12 +102,24 @@ def isfinite(x: Any, /) -> Any:
 
 
 def isposinf(x: Any, /, out: None = None) -> Any:
-    """Where x is +∞."""
+    """Where x is +∞.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.isposinf(jnp.array([jnp.inf, -jnp.inf, 1.0]))
+        Array([ True, False, False], dtype=bool)
+    """
     return _is_infinity("isposinf", x, np.inf)
 
 
 def isneginf(x: Any, /, out: None = None) -> Any:
-    """Where x is −∞."""
+    """Where x is −∞.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.isneginf(jnp.array([jnp.inf, -jnp.inf, 1.0]))
+        Array([False,  True, False], dtype=bool)
+    """
     return _is_infinity("isneginf", x, -np.inf)
 
 
@@ -156,6 +174,11 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
         a, b: arrays that broadcast together.
         rtol, atol: relative and absolute tolerance.
         equal_nan: whether NaN is close to NaN.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.isclose(jnp.array([1.0, 100.0]), jnp.array([1.000001, 101.0]))
+        Array([ True, False], dtype=bool)
     """
     a, b = as_array("isclose", a), as_array("isclose", b)
     if a.aval.dtype == b.aval.dtype and dtypes.issubdtype(a.aval.dtype, dtypes.extended):
@@ -176,7 +199,13 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 @replayed(4)
 @checked_as_one
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether all elements are close; see `isclose`."""
+    """Whether all elements are close; see `isclose`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.allclose(jnp.array([1.0, 100.0]), jnp.array([1.000001, 100.0001]))
+        Array(True, dtype=bool)
+    """
     return _all(isclose(a, b, rtol, atol, equal_nan))
 
 
@@ -208,7 +237,13 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Whether two arrays are equal once broadcast together."""
+    """Whether two arrays are equal once broadcast together.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.array_equiv(jnp.ones((2, 3)), jnp.ones(3))
+        Array(True, dtype=bool)
+    """
     a1, a2 = asarray(a1), asarray(a2)
     try:
         lax.broadcast_shapes(a1.aval.shape, a2.aval.shape)
@@ -218,22 +253,46 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether `x` has a complex dtype, or is a complex number."""
+    """Whether `x` has a complex dtype, or is a complex number.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.iscomplexobj(jnp.array([1 + 0j]))
+        True
+    """
     return is_complex(x) if carries_aval(x) else bool(np.iscomplexobj(x))
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether `x` does not have a complex dtype."""
+    """Whether `x` does not have a complex dtype.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.isrealobj(jnp.array([1 + 0j]))
+        False
+    """
     return not iscomplexobj(x)
 
 
 def isscalar(element: Any) -> bool:
-    """Whether `element` is a number, a string, or an array without axes."""
+    """Whether `element` is a number, a string, or an array without axes.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.isscalar(3.0), jnp.isscalar([3.0])
+        (True, False)
+    """
     return np.isscalar(element) or getattr(element, "ndim", None) == 0
 
 
 def iterable(y: Any) -> bool:
-    """Whether `y` can be iterated over."""
+    """Whether `y` can be iterated over.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.iterable(jnp.arange(3)), jnp.iterable(3)
+        (True, False)
+    """
     return np.iterable(y) and getattr(y, "ndim", 1) > 0
 
 

@@ -62,7 +62,13 @@ def set_printoptions(*args: Any, **kwargs: Any) -> None:
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options by which arrays print, by name; see `numpy.get_printoptions`."""
+    """The options by which arrays print, by name; see `numpy.get_printoptions`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.get_printoptions()["precision"]
+        8
+    """
     return dict(np.get_printoptions())
 
 

@@ -112,7 +112,13 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Like `quantile`, but NaN does not count."""
+    """Like `quantile`, but NaN does not count.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nanquantile(jnp.array([2.0, jnp.nan, 4.0]), 0.25)
+        Array(2.5, dtype=float32)
+    """
     check_no_out("nanquantile", out)
     return _quantile("nanquantile", a, q, axis, method, keepdims, weights, nan_counts=False)
 
@@ -131,7 +137,13 @@ def percentile(
     weights: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Like `quantile`, with `q` in percent."""
+    """Like `quantile`, with `q` in percent.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.percentile(jnp.array([0.0, 1.0, 2.0, 3.0, 4.0]), 75)
+        Array(3., dtype=float32)
+    """
     if out_sharding is not None:
         found = partial(
             percentile,
@@ -161,7 +173,13 @@ def nanpercentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Like `percentile`, but NaN does not count."""
+    """Like `percentile`, but NaN does not count.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nanpercentile(jnp.array([2.0, jnp.nan, 4.0]), 25)
+        Array(2.5, dtype=float32)
+    """
     check_no_out("nanpercentile", out)
     fractions = true_divide(as_array("nanpercentile", q), 100)
     return _quantile(
@@ -202,7 +220,13 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """Like `median`, but NaN does not count."""
+    """Like `median`, but NaN does not count.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nanmedian(jnp.array([2.0, jnp.nan, 4.0]))
+        Array(3., dtype=float32)
+    """
     return nanquantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 

@@ -177,7 +177,13 @@ def _to_multiples(a: Any, unit: int) -> Any:
 @replayed(1)
 @checked_as_one
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
-    """The fractional and the integer part of x, both with its sign."""
+    """The fractional and the integer part of x, both with its sign.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.modf(jnp.array([1.5, -1.5]))
+        (Array([ 0.5, -0.5], dtype=float32), Array([ 1., -1.], dtype=float32))
+    """
     check_no_out("modf", out)
     (x,) = promoted_inexact("modf", x)
     whole = trunc(x)

@@ -207,7 +207,13 @@ def _extreme(
 def nanargmax(
     a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Any:
-    """Like `argmax`, but NaN does not count; −1 where there is nothing else."""
+    """Like `argmax`, but NaN does not count; −1 where there is nothing else.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nanargmax(jnp.array([2.0, jnp.nan, 3.0]))
+        Array(2, dtype=int32)
+    """
     return _nan_extreme("nanargmax", argmax, -np.inf, a, axis, out, keepdims)
 
 
@@ -215,7 +221,13 @@ def nanargmax(
 def nanargmin(
     a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Any:
-    """Like `argmin`, but NaN does not count; −1 where there is nothing else."""
+    """Like `argmin`, but NaN does not count; −1 where there is nothing else.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.nanargmin(jnp.array([jnp.nan, 2.0, 3.0]))
+        Array(1, dtype=int32)
+    """
     return _nan_extreme("nanargmin", argmin, np.inf, a, axis, out, keepdims)
 
 

@@ -26,7 +26,7 @@ from .axes import canonical_axis
 from .index_plan import known_values
 from .indexing import index_columns, nothing_taken, symbolic_diagonal
 from .of_numpy import clip_of_numpy
-from .operands import as_array, as_truth, check_no_out, concrete_values, filling, promoted
+from .operands import as_array, as_truth, check_no_out, concrete_values, filling, operand, promoted
 from .repetition import split_alike
 from .searching import nonzero
 from .shaping import broadcast_arrays, reshape
@@ -124,7 +124,7 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
         Array([  0, 100, 200], dtype=uint8)
     """
     arr = as_array("clip", arr)
-    given = [b for b in (arr, min, max) if b is not None and type(b) is not int]
+    given = [operand("clip", b) for b in (arr, min, max) if b is not None and type(b) is not int]
     if any([dtypes.issubdtype(aval_of(b).dtype, np.complexfloating) for b in given]):
         raise ValueError(
             message(

@@ -163,6 +163,11 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
         bins: edges in ascending or descending order.
         right: whether bins contain their right edge instead of the left.
         method: of `searchsorted`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.digitize(jnp.array([0.5, 1.5, 9.0]), jnp.array([1.0, 2.0]))
+        Array([0, 1, 2], dtype=int32)
     """
     bins = as_array("digitize", bins)
     side, how = "left" if right else "right", method or "scan"

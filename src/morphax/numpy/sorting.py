@@ -65,7 +65,13 @@ def sort(
 
 @replayed(1)
 def sort_complex(a: Any) -> Any:
-    """`a` sorted along its last axis, as complex numbers."""
+    """`a` sorted along its last axis, as complex numbers.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.sort_complex(jnp.array([2, 1 + 1j, 1]))
+        Array([1.+0.j, 1.+1.j, 2.+0.j], dtype=complex64)
+    """
     a = as_array("sort_complex", a)
     dtype = a.aval.dtype
     if a.aval.ndim:
@@ -133,14 +139,27 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def partition(a: Any, kth: int, axis: int = -1) -> Any:
-    """`a` with element `kth` of sorted order in place, between lesser and greater ones."""
+    """`a` with element `kth` of sorted order in place, between lesser and greater ones.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.partition(jnp.array([5, 1, 4, 2, 3]), 2)[2]
+        Array(3, dtype=int32)
+    """
     _check_kth("partition", a, kth, axis)
     return sort(a, axis)
 
 
 @replayed(1)
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
-    """The indices that partition `a`; see `partition`."""
+    """The indices that partition `a`; see `partition`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> x = jnp.array([5, 1, 4, 2, 3])
+        >>> x[jnp.argpartition(x, 2)[2]]
+        Array(3, dtype=int32)
+    """
     _check_kth("argpartition", a, kth, axis)
     return argsort(a, axis, dtype=np.int32)
 

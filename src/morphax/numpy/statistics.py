@@ -181,7 +181,13 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """The edges of the bins of `histogram`, whose arguments these are."""
+    """The edges of the bins of `histogram`, whose arguments these are.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.histogram_bin_edges(jnp.array([0.0, 3.0, 6.0]), bins=3)
+        Array([0., 2., 4., 6.], dtype=float32)
+    """
     if isinstance(bins, str):
         raise TypeError(
             message(
@@ -276,6 +282,13 @@ def histogramdd(
         range: for each axis a pair of first and last edge, or `None`.
         weights: weights (n,) to add up instead of counting.
         density: divide by the boxes' volumes and the total.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> counts, edges = jnp.histogramdd(jnp.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]), bins=2)
+        >>> counts
+        Array([[1, 0],
+               [0, 2]], dtype=int32)
     """
     if isinstance(sample, (tuple, list)):
         points = transpose(stack(list(sample), 0))
@@ -345,6 +358,14 @@ def histogram2d(
         x, y: coordinates of the points.
         bins: a number or edges for both axes, or one for each.
         range, weights, density: as those of `histogramdd`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> x = jnp.array([0.0, 1.0, 2.0])
+        >>> counts, _, _ = jnp.histogram2d(x, x, bins=2)
+        >>> counts
+        Array([[1, 0],
+               [0, 2]], dtype=int32)
     """
     if np.iterable(bins) and len(list(bins)) != 2:
         bins = [asarray(bins)] * 2

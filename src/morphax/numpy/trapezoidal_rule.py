@@ -28,6 +28,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         x: their coordinates, a vector or an array like `y`.
         dx: their distance, if there is no `x`.
         axis: axis to integrate along.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.trapezoid(jnp.array([0.0, 1.0, 4.0]), dx=0.5)
+        Array(1.5, dtype=float32)
     """
     given = [as_array("trapezoid", v) for v in ((y,) if x is None else (y, x))]
     dtype, weak = inexact_type("trapezoid", *given)

@@ -42,12 +42,24 @@ def bartlett(M: int) -> Any:
 
 
 def blackman(M: int) -> Any:
-    """``0.42 − 0.5 cos(2πn / (M − 1)) + 0.08 cos(4πn / (M − 1))``; see `bartlett`."""
+    """``0.42 − 0.5 cos(2πn / (M − 1)) + 0.08 cos(4πn / (M − 1))``; see `bartlett`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.blackman(5).round(2)
+        Array([-0.  ,  0.34,  1.  ,  0.34, -0.  ], dtype=float32)
+    """
     return _window("blackman", np.blackman, M)
 
 
 def hamming(M: int) -> Any:
-    """``0.54 − 0.46 cos(2πn / (M − 1))``; see `bartlett`."""
+    """``0.54 − 0.46 cos(2πn / (M − 1))``; see `bartlett`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.hamming(5)
+        Array([0.08, 0.54, 1.  , 0.54, 0.08], dtype=float32)
+    """
     return _window("hamming", np.hamming, M)
 
 

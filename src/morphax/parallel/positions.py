@@ -96,5 +96,13 @@ def _index_along(name: Any) -> Any:
 
 
 def axis_size(axis_name: Any) -> int:
-    """The size of a named axis, or the product of the sizes of several."""
+    """The size of a named axis, or the product of the sizes of several.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> share = jax.vmap(lambda x: x / jax.lax.axis_size("i"), axis_name="i")
+        >>> share(jnp.array([3.0, 6.0, 9.0]))
+        Array([1., 2., 3.], dtype=float32)
+    """
     return joint_size(named_axes("lax.axis_size", axis_name))

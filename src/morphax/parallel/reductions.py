@@ -183,12 +183,26 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """Largest value of `x` of all members along a named axis; arguments as for `psum`."""
+    """Largest value of `x` of all members along a named axis; arguments as for `psum`.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.vmap(lambda x: jax.lax.pmax(x, "i"), axis_name="i")(jnp.array([1, 3, 2]))
+        Array([3, 3, 3], dtype=int32)
+    """
     return _reduce("lax.pmax", pmax_p, reduce_max, x, axis_name, axis_index_groups)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """Smallest value of `x` of all members along a named axis; arguments as for `psum`."""
+    """Smallest value of `x` of all members along a named axis; arguments as for `psum`.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.vmap(lambda x: jax.lax.pmin(x, "i"), axis_name="i")(jnp.array([4, 3, 5]))
+        Array([3, 3, 3], dtype=int32)
+    """
     return _reduce("lax.pmin", pmin_p, reduce_min, x, axis_name, axis_index_groups)
 
 

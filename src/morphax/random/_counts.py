@@ -133,6 +133,11 @@ def multinomial(
     Raises:
         ShapeError: `p` has no axis, or `shape` is none to which `n` and ``p[..., 0]`` broadcast.
         ValueError: `p` is known and has negative numbers in it.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.multinomial(jax.random.key(0), 10, jax.numpy.array([0.5, 0.5, 0.0])).sum()
+        Array(10., dtype=float32)
     """
     check_weights("multinomial", p)
     typed = single_key("multinomial", key)

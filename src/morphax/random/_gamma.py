@@ -81,6 +81,11 @@ def loggamma(
     """Logarithms of numbers with the density of `gamma`, also where these would underflow.
 
     `method` is as in `gamma`.
+
+    Example:
+        >>> import morphax as jax
+        >>> bool(jax.random.loggamma(jax.random.key(0), 1e-4) < -100)
+        True
     """
     numbers = _numbers("loggamma", key, a, shape, dtype, method, log_space=True)
     return placed(numbers, out_sharding)
@@ -110,6 +115,11 @@ def beta(
     """Numbers with density x^(a−1) (1−x)^(b−1) Γ(a+b) / Γ(a)Γ(b) on [0, 1].
 
     `method` is as in `gamma`.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.beta(jax.random.key(0), 2.0, 2.0, (10_000,)).mean().round(2)
+        Array(0.5, dtype=float32)
     """
     approximate = is_approximate("beta", method)
     typed, shape, chosen, a, b = prepared("beta", key, shape, dtype, a, b)
@@ -144,6 +154,12 @@ def dirichlet(
 
     Raises:
         ValueError: `alpha` is a scalar.
+
+    Example:
+        >>> import morphax as jax
+        >>> weights = jax.random.dirichlet(jax.random.key(0), jax.numpy.ones(3), (5,))
+        >>> weights.sum(-1).round(5)
+        Array([1., 1., 1., 1., 1.], dtype=float32)
     """
     own = aval_of(alpha).shape
     if not own:
@@ -179,7 +195,13 @@ def chisquare(
     method: str = "exact",
     out_sharding: Any = None,
 ) -> Any:
-    """Sums of the squares of `df` normal numbers; `method` as in `gamma`."""
+    """Sums of the squares of `df` normal numbers; `method` as in `gamma`.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.chisquare(jax.random.key(0), df=4.0, shape=(10_000,)).mean().round(1)
+        Array(4., dtype=float32)
+    """
     approximate = is_approximate("chisquare", method)
     typed, shape, chosen, df = prepared("chisquare", key, shape, dtype, df)
     return placed(_chisquare(typed, df, shape, chosen, approximate), out_sharding)
@@ -195,7 +217,13 @@ def _chisquare(
 
 @replayed(2)
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Student's distribution: z / √(c / df) of a normal z and c from `chisquare`."""
+    """Student's distribution: z / √(c / df) of a normal z and c from `chisquare`.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.t(jax.random.key(0), df=5.0, shape=(10_000,)).var().round(1)
+        Array(1.7, dtype=float32)
+    """
     typed, shape, chosen, df = prepared("t", key, shape, dtype, df)
     return placed(_t(typed, df, shape, chosen), out_sharding)
 
@@ -218,7 +246,13 @@ def f(
     *,
     out_sharding: Any = None,
 ) -> Any:
-    """Fisher's distribution: (c₁ / dfnum) / (c₂ / dfden) of two numbers from `chisquare`."""
+    """Fisher's distribution: (c₁ / dfnum) / (c₂ / dfden) of two numbers from `chisquare`.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.f(jax.random.key(0), 3.0, 10.0, (10_000,)).mean().round(1)
+        Array(1.3, dtype=float32)
+    """
     typed, shape, chosen, dfnum, dfden = prepared("f", key, shape, dtype, dfnum, dfden)
     return placed(_f(typed, dfnum, dfden, shape, chosen), out_sharding)
 
@@ -234,7 +268,14 @@ def _f(key: Any, dfnum: Any, dfden: Any, shape: tuple[int, ...], dtype: Any) -> 
 def generalized_normal(
     key: Any, p: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
-    """Numbers with density proportional to e^(−|x|ᵖ)."""
+    """Numbers with density proportional to e^(−|x|ᵖ).
+
+    Example:
+        >>> import morphax as jax
+        >>> x = jax.random.generalized_normal(jax.random.key(0), p=1.0, shape=(10_000,))
+        >>> abs(x).mean().round(1)
+        Array(1., dtype=float32)
+    """
     typed, shape, chosen, p = prepared("generalized_normal", key, shape, dtype, p)
     return placed(_generalized_normal(typed, p, shape, chosen), out_sharding)
 
@@ -265,6 +306,12 @@ def ball(
 
     Returns:
         Array of shape (*shape, d).
+
+    Example:
+        >>> import morphax as jax
+        >>> points = jax.random.ball(jax.random.key(0), d=2, shape=(1000,))
+        >>> bool(((points**2).sum(-1) <= 1).all())
+        True
     """
     d = counted("random.ball, argument d", d)
     typed, shape, chosen, p = prepared("ball", key, shape, dtype, p)

@@ -286,6 +286,11 @@ def geometric(
 
     Raises:
         ValueError: `p` is known and not in [0, 1].
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.geometric(jax.random.key(0), 0.25, (10_000,)).mean().round(1)
+        Array(4., dtype=float32)
     """
     check_probability("geometric", p)
     return _trials(key, p, shape, dtype, out_sharding=out_sharding)

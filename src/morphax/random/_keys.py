@@ -156,15 +156,15 @@ def _seed_value(where: str, seed: Any) -> Any:
             )
         wide = np.int64(seed)
         seed = wide if config.enable_x64 else wide.astype(np.int32)
-    aval = aval_of(seed)
-    if aval.shape or aval.dtype not in INTEGER:
+    aval = aval_of(seed) if is_value(seed) else None
+    if aval is None or aval.shape or aval.dtype not in INTEGER:
         raise TypeError(
             message(
                 where,
-                given=aval.str_short(short_dtypes=False),
+                given=described(seed) if aval is None else aval.str_short(short_dtypes=False),
                 expected="one integer",
                 fix="Map over several seeds with jax.vmap; split a key to get several."
-                if aval.shape
+                if aval is not None and aval.shape
                 else "Pass an integer, for instance int(seed).",
             )
         )

@@ -166,6 +166,11 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
 
     Returns:
         Array of the shape `shape`, followed by that of the parameters.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.double_sided_maxwell(jax.random.key(0), 3.0, 1.0, (10_000,)).mean().round(1)
+        Array(3., dtype=float32)
     """
     own = lax.broadcast_shapes(aval_of(loc).shape, aval_of(scale).shape)
     sizes = (*drawn_shape("double_sided_maxwell", shape), *own)
@@ -193,6 +198,11 @@ def wald(
         shape: of the result.
         dtype: a floating dtype.
         out_sharding: layout of the result over devices.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.wald(jax.random.key(0), 2.0, (10_000,)).mean().round(1)
+        Array(2., dtype=float32)
     """
     typed, shape, chosen, mean = prepared("wald", key, shape, dtype, mean)
     normal_key, coin_key = keys_from(typed)

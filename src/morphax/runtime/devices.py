@@ -279,22 +279,46 @@ def device_count(backend: Any = None) -> int:
 
 
 def local_device_count(backend: Any = None) -> int:
-    """The number of devices of a platform that this process can address."""
+    """The number of devices of a platform that this process can address.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.local_device_count() == len(jax.local_devices())
+        True
+    """
     return len(client_of(backend, "jax.local_device_count, argument backend").local_devices())
 
 
 def process_index(backend: Any = None) -> int:
-    """The number of this process, from 0 to `process_count` - 1."""
+    """The number of this process, from 0 to `process_count` - 1.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.process_index()
+        0
+    """
     return int(client_of(backend, "jax.process_index, argument backend").process_index())
 
 
 def process_count(backend: Any = None) -> int:
-    """The number of processes that take part."""
+    """The number of processes that take part.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.process_count()
+        1
+    """
     return 1 + max(process_indices(backend))
 
 
 def process_indices(backend: Any = None) -> list[int]:
-    """The numbers of all processes that take part, in order."""
+    """The numbers of all processes that take part, in order.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.process_indices()
+        [0]
+    """
     return _processes_of(client_of(backend, "jax.process_indices, argument backend"))
 
 

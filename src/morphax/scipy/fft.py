@@ -95,6 +95,13 @@ def dctn(
         ShapeError: if there is nothing to transform.
         ValueError: if an axis is missing or named twice, there are more or fewer lengths than axes,
             or there is no such norm.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy import fft
+        >>> fft.dctn(jnp.ones((2, 2)))
+        Array([[16.,  0.],
+               [ 0.,  0.]], dtype=float32)
     """
     return _along_several("dctn", _cosines, x, type, s, axes, norm)
 
@@ -107,7 +114,15 @@ def idctn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Any:
-    """The inverse of `dctn`; see there for the arguments."""
+    """The inverse of `dctn`; see there for the arguments.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy import fft
+        >>> fft.idctn(fft.dctn(jnp.eye(2))).round(5)
+        Array([[1., 0.],
+               [0., 1.]], dtype=float32)
+    """
     return _along_several("idctn", _from_cosines, x, type, s, axes, norm)
 
 

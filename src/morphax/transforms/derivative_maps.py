@@ -200,7 +200,7 @@ class VJP(DerivativeMap):
                     fix="Give one cotangent per leaf of the result of fun.",
                 )
             )
-        check_tangents(where, facts.out_names, leaves, facts.out_avals, any_for_integers=True)
+        check_tangents(where, facts.out_names, leaves, facts.out_avals, are_cotangents=True)
         results = self._tape.pull_back(zip(facts.out_slots, leaves, strict=True))
         return [
             cotangent_of(results, slot, aval)
@@ -218,7 +218,7 @@ def check_tangents(
     given: Sequence[Any],
     expected: Sequence[Any],
     *,
-    any_for_integers: bool = False,
+    are_cotangents: bool = False,
 ) -> None:
     """Raise an error naming the place unless tangents have the expected shapes and dtypes.
 
@@ -227,19 +227,21 @@ def check_tangents(
         names: of the places, called only for error text.
         given: tangents.
         expected: their avals.
-        any_for_integers: whether any dtype will do where ``float0`` is expected.
+        are_cotangents: whether they are cotangents; these may have any dtype where ``float0`` is
+            expected.
     """
+    kind = "cotangent" if are_cotangents else "tangent"
     for i, (t, aval) in enumerate(zip(given, expected, strict=True)):
         own = aval_of(t)
-        fits = own.dtype == aval.dtype or (any_for_integers and aval.dtype == dtypes.float0)
+        fits = own.dtype == aval.dtype or (are_cotangents and aval.dtype == dtypes.float0)
         if fits and own.shape == aval.shape:
             continue
         raise (ValueError if fits else TypeError)(
             message(
-                f"{where}, tangent of {names()[i]}",
+                f"{where}, {kind} of {names()[i]}",
                 given=f"{own}",
                 expected=f"{aval}",
-                fix="Give tangents the shapes and dtypes of what they belong to "
+                fix=f"Give {kind}s the shapes and dtypes of what they belong to "
                 "(np.zeros(shape, jax.float0) for integers).",
             )
         )

@@ -19,7 +19,14 @@ KeyPath: TypeAlias = tuple[KeyEntry, ...]
 @final
 @dataclass(frozen=True, slots=True)
 class SequenceKey:
-    """The element of a tuple or a list at position `idx`."""
+    """The element of a tuple or a list at position `idx`.
+
+    Example:
+        >>> import morphax as jax
+        >>> [(path, _)] = jax.tree_util.tree_leaves_with_path([1])
+        >>> path, str(path[0])
+        ((SequenceKey(idx=0),), '[0]')
+    """
 
     idx: int
 
@@ -30,7 +37,14 @@ class SequenceKey:
 @final
 @dataclass(frozen=True, slots=True)
 class DictKey:
-    """The value of a dictionary under `key`."""
+    """The value of a dictionary under `key`.
+
+    Example:
+        >>> import morphax as jax
+        >>> [(path, _)] = jax.tree_util.tree_leaves_with_path({"a": 1})
+        >>> path, str(path[0])
+        ((DictKey(key='a'),), "['a']")
+    """
 
     key: Any
 

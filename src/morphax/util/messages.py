@@ -68,6 +68,8 @@ def conversion_of(x: Any) -> str:
         return "Apply the function to each leaf of the tree, with jax.tree.map."
     if isinstance(x, (set, frozenset, Iterator)):
         return "Make a list of it first, jnp.array(list(x))."
+    if hasattr(x, "todense"):
+        return "Write x.todense(), or call the function under jax.experimental.sparse.sparsify."
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         return "Ask jax.eval_shape what has no numbers, or make an array of it, with jnp.zeros."
     return "Pass the arrays that it holds, or the result of calling it."

@@ -16,6 +16,7 @@ import numpy as np
 from ... import tree
 from ...array import Array
 from ...core import Operand, ShapedArray, aval_of
+from ...transforms.flattening import function_label
 from ...tree import PyTreeDef
 from ...util import host_memory
 from ...util.messages import described, message
@@ -141,7 +142,7 @@ def checked_results(
     if len(leaves) != len(avals):
         raise ValueError(
             message(
-                f"{where}, result of {callback.callback_func}",
+                f"{where}, result of {function_label(callback.callback_func)}",
                 given=f"a tree of {len(leaves)} arrays: {tree.structure(result)}",
                 expected=f"{len(avals)} arrays, as in result_shape_dtypes: {callback.out_tree}",
                 fix="Return what result_shape_dtypes says, or change it.",
@@ -168,7 +169,7 @@ def _checked_leaf(
     is_shape = given is not None and given.shape != aval.shape
     raise (ValueError if is_shape else TypeError)(
         message(
-            f"{where}, result{tree.keystr(path)} of {callback.callback_func}",
+            f"{where}, result{tree.keystr(path)} of {function_label(callback.callback_func)}",
             given=described(leaf) if given is None else str(given),
             expected=f"{aval.str_short(short_dtypes=False)}, as in result_shape_dtypes",
             fix="Return an array of that shape and dtype, or change result_shape_dtypes.",

@@ -111,7 +111,7 @@ def scan(
         flat = FlatFunction(f, in_tree, "lax.scan")
         info = debug_info("scan", f, in_tree)
         jaxpr, captured = stage_with_operands(flat, [*carry_avals, *slice_avals], info)
-        carry_tree = _carry_tree(f, flat.out_tree)
+        carry_tree = _carry_tree(f, flat.out_tree, jaxpr.out_avals)
         check_carry("lax.scan", f, init_tree, carry_tree, carry_avals, jaxpr.out_avals)
         return jaxpr, captured, flat.out_tree
 
@@ -134,14 +134,14 @@ def scan(
     return loop.extra.unflatten(end_carry(outs, loop))
 
 
-def _carry_tree(f: Callable[..., Any], out_tree: PyTreeDef) -> Any:
+def _carry_tree(f: Callable[..., Any], out_tree: PyTreeDef, avals: Sequence[Any]) -> Any:
     children = out_tree.children()
     if out_tree == tree.structure((0, 0)) or (len(children) == 2 and _is_pair(out_tree)):
         return children[0]
     raise TypeError(
         message(
             f"lax.scan, result of {function_label(f)}",
-            given=f"{out_tree}",
+            given=f"{avals[0]}" if out_tree == tree.structure(0) else f"{out_tree}",
             expected="a pair (carry, slice of ys)",
             fix="Return two values; None for the second if nothing is stacked.",
         )
@@ -260,15 +260,18 @@ def _condition(
     flat = FlatFunction(cond_fun, in_tree, "lax.while_loop")
     info = debug_info("while_loop", cond_fun, in_tree)
     jaxpr, captured = stage_with_operands(flat, avals, info)
-    outs = jaxpr.out_avals
-    if len(outs) == 1 and outs[0].shape == () and outs[0].dtype == np.bool_:
+    outs, structure = jaxpr.out_avals, flat.out_tree
+    is_alone = structure == tree.structure(0)
+    if is_alone and outs[0].shape == () and outs[0].dtype == np.bool_:
         return jaxpr, captured
     raise TypeError(
         message(
             f"lax.while_loop, result of the condition {function_label(cond_fun)}",
-            given=", ".join([str(a) for a in outs]) or "nothing",
+            given=f"{outs[0]}" if is_alone else f"{structure}",
             expected="a boolean scalar",
-            fix="Reduce it, for instance with jnp.all or jnp.any.",
+            fix="Reduce it, for instance with jnp.all or jnp.any."
+            if is_alone
+            else "Return the truth value alone.",
         )
     )
 

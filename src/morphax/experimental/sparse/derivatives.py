@@ -116,7 +116,16 @@ def grad(
 def value_and_grad(
     fun: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, **kwargs: Any
 ) -> Callable[..., tuple[Any, Any]]:
-    """`jax.value_and_grad`, where arguments may be sparse; as `grad`."""
+    """`jax.value_and_grad`, where arguments may be sparse; as `grad`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import sparse
+        >>> x = sparse.BCOO.fromdense(jnp.array([0.0, 3.0]))
+        >>> value, slope = sparse.value_and_grad(lambda x: (x.data**2).sum())(x)
+        >>> value, slope.todense()
+        (Array(9., dtype=float32), Array([0., 6.], dtype=float32))
+    """
 
     def rebuilt(whole: Any, result: Any, has_aux: Any) -> Any:
         return result[0], _put_back(whole, result[1])
@@ -137,6 +146,14 @@ def jacfwd(
     Returns:
         A function that returns, for a BCOO argument, a BCOO array whose first axes, those of the
         result of `fun`, are batch axes.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import sparse
+        >>> x = sparse.BCOO.fromdense(jnp.array([0.0, 3.0]))
+        >>> sparse.jacfwd(lambda x: x.todense() ** 2)(x).todense()
+        Array([[0., 0.],
+               [0., 6.]], dtype=float32)
     """
     return _differentiated(jacobians.jacfwd, fun, argnums, has_aux, _jacobian, kwargs)
 

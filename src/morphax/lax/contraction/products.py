@@ -32,6 +32,12 @@ def dot(
 
     Raises:
         ValueError: if ranks or sizes do not fit and there are no `dimension_numbers`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.dot(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0]))
+        Array(11., dtype=float32)
     """
     x, y = aval_of(lhs), aval_of(rhs)
     if dimension_numbers is None:
@@ -61,6 +67,12 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
 
     Raises:
         ValueError: if the ranks differ or are below 2.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.batch_matmul(jnp.ones((5, 2, 3)), jnp.ones((5, 3, 4))).shape
+        (5, 2, 4)
     """
     x, y = aval_of(lhs), aval_of(rhs)
     if x.ndim < 2 or x.ndim != y.ndim:

@@ -263,17 +263,38 @@ rem_p = Rem()
 
 
 def neg(x: Any) -> Any:
-    """−x, element by element."""
+    """−x, element by element.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.neg(jnp.array([1, -2]))
+        Array([-1,  2], dtype=int32)
+    """
     return neg_p.bind(x)
 
 
 def add(x: Any, y: Any) -> Any:
-    """The sum x + y, element by element."""
+    """The sum x + y, element by element.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.add(jnp.array([1, 2]), 10)
+        Array([11, 12], dtype=int32)
+    """
     return add_p.bind(*standardize(x, y))
 
 
 def sub(x: Any, y: Any) -> Any:
-    """The difference x − y, element by element."""
+    """The difference x − y, element by element.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.sub(jnp.array([1, 2]), 10)
+        Array([-9, -8], dtype=int32)
+    """
     return sub_p.bind(*standardize(x, y))
 
 

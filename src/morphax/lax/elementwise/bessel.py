@@ -203,10 +203,22 @@ bessel_i1e_p = BesselI1e()
 
 
 def bessel_i0e(x: Any) -> Any:
-    """e^{−|x|} I₀(x), the scaled modified Bessel function of order 0, element by element."""
+    """e^{−|x|} I₀(x), the scaled modified Bessel function of order 0, element by element.
+
+    Example:
+        >>> from morphax import lax
+        >>> lax.bessel_i0e(0.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
     return bessel_i0e_p.bind(x)
 
 
 def bessel_i1e(x: Any) -> Any:
-    """e^{−|x|} I₁(x), the scaled modified Bessel function of order 1, element by element."""
+    """e^{−|x|} I₁(x), the scaled modified Bessel function of order 1, element by element.
+
+    Example:
+        >>> from morphax import lax
+        >>> lax.bessel_i1e(0.0)
+        Array(0., dtype=float32, weak_type=True)
+    """
     return bessel_i1e_p.bind(x)

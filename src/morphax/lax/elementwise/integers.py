@@ -127,12 +127,26 @@ mulhi_p = MulHi()
 
 
 def population_count(x: Any) -> Any:
-    """How many bits of each integer are set, in the dtype of `x`."""
+    """How many bits of each integer are set, in the dtype of `x`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.population_count(jnp.array([0, 1, 255], "uint8"))
+        Array([0, 1, 8], dtype=uint8)
+    """
     return population_count_p.bind(x)
 
 
 def clz(x: Any) -> Any:
-    """How many leading bits of each integer are zero, in the dtype of `x`."""
+    """How many leading bits of each integer are zero, in the dtype of `x`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.clz(jnp.array([0, 1, 255], "uint8"))
+        Array([8, 7, 0], dtype=uint8)
+    """
     return clz_p.bind(x)
 
 

@@ -108,12 +108,26 @@ nextafter_p = NextAfter()
 
 
 def abs(x: Any) -> Any:
-    """|x|, element by element; of complex numbers, in the real dtype."""
+    """|x|, element by element; of complex numbers, in the real dtype.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.abs(jnp.array([3 + 4j]))
+        Array([5.], dtype=float32)
+    """
     return abs_p.bind(x)
 
 
 def sign(x: Any) -> Any:
-    """The sign of `x`, element by element: −1, 0 or 1; of complex numbers, x / |x|."""
+    """The sign of `x`, element by element: −1, 0 or 1; of complex numbers, x / |x|.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.sign(jnp.array([-2.5, 0.0, 7.0]))
+        Array([-1.,  0.,  1.], dtype=float32)
+    """
     return sign_p.bind(x)
 
 

@@ -329,6 +329,12 @@ def max(x: Any, y: Any) -> Any:
 
     Complex numbers are ordered by real part, then by imaginary part.  At a tie the derivative is
     the mean of both.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.max(jnp.array([1.0, jnp.nan]), 2.0)
+        Array([ 2., nan], dtype=float32)
     """
     return max_p.bind(*standardize(x, y))
 
@@ -338,5 +344,11 @@ def min(x: Any, y: Any) -> Any:
 
     Complex numbers are ordered by real part, then by imaginary part.  At a tie the derivative is
     the mean of both.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.min(jnp.array([1.0, jnp.nan]), 2.0)
+        Array([ 1., nan], dtype=float32)
     """
     return min_p.bind(*standardize(x, y))

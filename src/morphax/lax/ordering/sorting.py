@@ -337,7 +337,14 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 def sort_key_val(
     keys: Any, values: Any, dimension: int = -1, is_stable: bool = True
 ) -> tuple[Any, Any]:
-    """`keys` sorted along an axis, and `values` rearranged alike; see `sort`."""
+    """`keys` sorted along an axis, and `values` rearranged alike; see `sort`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.sort_key_val(jnp.array([3, 1, 2]), jnp.array([30, 10, 20]))
+        (Array([1, 2, 3], dtype=int32), Array([10, 20, 30], dtype=int32))
+    """
     first, second = sort((keys, values), dimension, is_stable, num_keys=1)
     return first, second
 

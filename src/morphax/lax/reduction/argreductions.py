@@ -163,7 +163,14 @@ def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
 
 
 def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """The first place of the smallest element along `axis`; see `argmax`."""
+    """The first place of the smallest element along `axis`; see `argmax`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.argmin(jnp.array([3.0, 1.0, 2.0]), axis=0, index_dtype=int)
+        Array(1, dtype=int32)
+    """
     axes = (integer("lax.argmin, argument axis", axis),)
     return argmin_p.bind(operand, axes=axes, index_dtype=_requested(index_dtype))
 

@@ -346,19 +346,38 @@ def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
 
 
 def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Running product along an axis; see `cumsum` for the arguments."""
+    """Running product along an axis; see `cumsum` for the arguments.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.cumprod(jnp.array([1, 2, 3, 4]), reverse=True)
+        Array([24, 24, 12,  4], dtype=int32)
+    """
     axis = integer("lax.cumprod, argument axis", axis)
     return cumprod_p.bind(operand, axis=axis, reverse=bool(reverse))
 
 
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Running maximum along an axis, NaN from the first NaN on; see `cumsum` for the arguments."""
+    """Running maximum along an axis, NaN from the first NaN on; see `cumsum` for the arguments.
+
+    Example:
+        >>> from morphax import lax, numpy as jnp
+        >>> lax.cummax(jnp.array([1, 3, 2, 5]))
+        Array([1, 3, 3, 5], dtype=int32)
+    """
     axis = integer("lax.cummax, argument axis", axis)
     return cummax_p.bind(operand, axis=axis, reverse=bool(reverse))
 
 
 def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Running minimum along an axis, NaN from the first NaN on; see `cumsum` for the arguments."""
+    """Running minimum along an axis, NaN from the first NaN on; see `cumsum` for the arguments.
+
+    Example:
+        >>> from morphax import lax, numpy as jnp
+        >>> lax.cummin(jnp.array([4, 3, 5, 1]))
+        Array([4, 3, 3, 1], dtype=int32)
+    """
     axis = integer("lax.cummin, argument axis", axis)
     return cummin_p.bind(operand, axis=axis, reverse=bool(reverse))
 
@@ -370,6 +389,12 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
 
     Raises:
         TypeError: if the dtype is neither floating nor complex.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> jnp.exp(lax.cumlogsumexp(jnp.log(jnp.array([1.0, 1.0, 2.0])))).round(3)
+        Array([1., 2., 4.], dtype=float32)
     """
     axis = integer("lax.cumlogsumexp, argument axis", axis)
     return cumlogsumexp_p.bind(operand, axis=axis, reverse=bool(reverse))

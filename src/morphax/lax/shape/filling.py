@@ -345,7 +345,13 @@ def size_value(size: Dim, dtype: Any) -> Any:
 
 
 def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
-    """An array of the given shape and dtype whose elements do not matter."""
+    """An array of the given shape and dtype whose elements do not matter.
+
+    Example:
+        >>> from morphax import lax
+        >>> lax.empty((2, 3), float).shape
+        (2, 3)
+    """
     if out_sharding is not None:
         return laid_out("lax.empty", empty(shape, dtype), out_sharding)
     sizes = canonical_shape("lax.empty, argument shape", shape)

@@ -169,7 +169,13 @@ def conv_shape_tuple(
     pads: str | Sequence[tuple[int, int]],
     batch_group_count: int = 1,
 ) -> tuple[int, ...]:
-    """The shape (N, O, …) of a convolution of operands (N, C, …) and (O, I, …)."""
+    """The shape (N, O, …) of a convolution of operands (N, C, …) and (O, I, …).
+
+    Example:
+        >>> from morphax import lax
+        >>> lax.conv_shape_tuple((1, 3, 8, 8), (16, 3, 3, 3), (1, 1), "VALID")
+        (1, 16, 6, 6)
+    """
     if isinstance(pads, str):
         pads = pads_by_name("lax.conv_shape_tuple", lhs_shape[2:], rhs_shape[2:], strides, pads)
     ones = (1,) * len(strides)
@@ -197,7 +203,14 @@ def conv_general_shape_tuple(
     padding: str | Sequence[tuple[int, int]],
     dimension_numbers: Sequence[str],
 ) -> tuple[int, ...]:
-    """The shape of a convolution with axes named by strings."""
+    """The shape of a convolution with axes named by strings.
+
+    Example:
+        >>> from morphax import lax
+        >>> axes = ("NHWC", "HWIO", "NHWC")
+        >>> lax.conv_general_shape_tuple((1, 8, 8, 3), (3, 3, 3, 16), (2, 2), "SAME", axes)
+        (1, 4, 4, 16)
+    """
     lhs, rhs, out = conv_general_permutations(dimension_numbers)
     sizes = conv_shape_tuple(
         arranged(lhs_shape, lhs), arranged(rhs_shape, rhs), window_strides, padding
@@ -212,7 +225,14 @@ def conv_transpose_shape_tuple(
     padding: str | Sequence[tuple[int, int]],
     dimension_numbers: Sequence[str],
 ) -> tuple[int, ...]:
-    """The shape of a transposed convolution with axes named by strings."""
+    """The shape of a transposed convolution with axes named by strings.
+
+    Example:
+        >>> from morphax import lax
+        >>> axes = ("NHWC", "HWIO", "NHWC")
+        >>> lax.conv_transpose_shape_tuple((1, 8, 8, 3), (3, 3, 3, 16), (2, 2), "SAME", axes)
+        (1, 16, 16, 16)
+    """
     lhs, rhs, out = conv_general_permutations(dimension_numbers)
     lhs_sizes, rhs_sizes = arranged(lhs_shape, lhs), arranged(rhs_shape, rhs)
     if isinstance(padding, str):

@@ -144,6 +144,11 @@ def padtype_to_pads(
 
     Raises:
         ValueError: if the name is not known.
+
+    Example:
+        >>> from morphax import lax
+        >>> lax.padtype_to_pads((8,), (3,), (1,), "SAME")
+        [(1, 1)]
     """
     return pads_by_name("lax.padtype_to_pads", in_shape, window_shape, window_strides, padding)
 
@@ -184,7 +189,13 @@ def reduce_window_shape_tuple(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> tuple[int, ...]:
-    """The shape of a window reduction: how many windows lie along each axis."""
+    """The shape of a window reduction: how many windows lie along each axis.
+
+    Example:
+        >>> from morphax import lax
+        >>> lax.reduce_window_shape_tuple((8,), (2,), (2,), [(0, 0)])
+        (4,)
+    """
     rank = len(operand_shape)
     window = Window(
         tuple(window_dimensions),

@@ -1,8 +1,5 @@
 """Transforms along any axes, of any lengths, with any normalization.
 
-All are `lax.fft`, which transforms the last axes: axes are cropped or padded with zeros to the
-length asked for, moved to the end, transformed, scaled and moved back.
-
 Along an axis of length n, with ω = exp(−2πi/n), the forward transforms (`fft`, `rfft`, `hfft` …)
 are ``y[k] = Σⱼ a[j] ωʲᵏ`` and the others their inverses.  `norm` says where the factor 1/n stands:
 
@@ -13,23 +10,19 @@ are ``y[k] = Σⱼ a[j] ωʲᵏ`` and the others their inverses.  `norm` says wh
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Final
 
 from ... import lax
-from ...core import max_dim
 from ...engines.reference.replay import replayed
 from ...lax.fourier.fft import FftType
-from ...lax.fourier.fft import fft as lax_fft
-from ...lax.ground.axes import integer, integer_tuple
+from ...lax.ground.axes import integer_tuple
 from ...util.messages import message
-from ..axes import canonical_axis
 from ..complex_numbers import conj
 from ..operands import as_array
+from .along_axes import along_axes, along_axis, check_norm
 
 _FFT, _IFFT, _RFFT, _IRFFT = FftType
-_INVERSE: Final = frozenset({_IFFT, _IRFFT})
 _REVERSED: Final = {"backward": "forward", None: "forward", "forward": "backward"}
 _LAST_TWO: Final = (-2, -1)
 
@@ -57,13 +50,13 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -
         >>> jnp.fft.fft(jnp.array([1.0, 0.0, 2.0, 0.0]))
         Array([ 3.+0.j, -1.+0.j,  3.+0.j, -1.+0.j], dtype=complex64)
     """
-    return _along_axis("fft", _FFT, a, n, axis, norm)
+    return along_axis("fft", _FFT, a, n, axis, norm)
 
 
 @replayed(1)
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The inverse of `fft`: ``x[j] = 1/n Σₖ a[k] exp(2πi jk / n)``; see there for the arguments."""
-    return _along_axis("ifft", _IFFT, a, n, axis, norm)
+    return along_axis("ifft", _IFFT, a, n, axis, norm)
 
 
 @replayed(1)
@@ -87,7 +80,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
         >>> jnp.fft.rfft(jnp.array([1.0, 0.0, 2.0, 0.0]))
         Array([ 3.+0.j, -1.+0.j,  3.+0.j], dtype=complex64)
     """
-    return _along_axis("rfft", _RFFT, a, n, axis, norm)
+    return along_axis("rfft", _RFFT, a, n, axis, norm)
 
 
 @replayed(1)
@@ -110,7 +103,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
         >>> jnp.fft.irfft(jnp.fft.rfft(jnp.array([1.0, 0.0, 2.0])), 3).round(6)
         Array([1., 0., 2.], dtype=float32)
     """
-    return _along_axis("irfft", _IRFFT, a, n, axis, norm)
+    return along_axis("irfft", _IRFFT, a, n, axis, norm)
 
 
 @replayed(1)
@@ -130,7 +123,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
         Array([ 4.,  2.,  4., -6.], dtype=float32)
     """
     reflected = conj(as_array("fft.hfft", a))
-    return _along_axis("hfft", _IRFFT, reflected, n, axis, _back("hfft", norm))
+    return along_axis("hfft", _IRFFT, reflected, n, axis, _back("hfft", norm))
 
 
 @replayed(1)
@@ -144,7 +137,7 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
     Returns:
         Array (..., n // 2 + 1, ...), complex64 or complex128.
     """
-    return lax.conj(_along_axis("ihfft", _RFFT, a, n, axis, _back("ihfft", norm)))
+    return lax.conj(along_axis("ihfft", _RFFT, a, n, axis, _back("ihfft", norm)))
 
 
 @replayed(1)
@@ -176,7 +169,7 @@ def fftn(
         Array([[2.+0.j, 0.+0.j],
                [0.+0.j, 2.+0.j]], dtype=complex64)
     """
-    return _along_axes("fftn", _FFT, a, s, axes, norm)
+    return along_axes("fftn", _FFT, a, s, axes, norm)
 
 
 @replayed(1)
@@ -187,7 +180,7 @@ def ifftn(
     norm: str | None = None,
 ) -> Any:
     """The inverse of `fftn`; see there for the arguments."""
-    return _along_axes("ifftn", _IFFT, a, s, axes, norm)
+    return along_axes("ifftn", _IFFT, a, s, axes, norm)
 
 
 @replayed(1)
@@ -198,7 +191,7 @@ def rfftn(
     norm: str | None = None,
 ) -> Any:
     """`rfft` along the last of the axes, then `fft` along the others; see `fftn` and `rfft`."""
-    return _along_axes("rfftn", _RFFT, a, s, axes, norm)
+    return along_axes("rfftn", _RFFT, a, s, axes, norm)
 
 
 @replayed(1)
@@ -209,7 +202,7 @@ def irfftn(
     norm: str | None = None,
 ) -> Any:
     """The inverse of `rfftn`; its last length is by default the even one, see `irfft`."""
-    return _along_axes("irfftn", _IRFFT, a, s, axes, norm)
+    return along_axes("irfftn", _IRFFT, a, s, axes, norm)
 
 
 @replayed(1)
@@ -220,7 +213,7 @@ def fft2(
     norm: str | None = None,
 ) -> Any:
     """`fftn` along two axes, by default the last two; see there for the arguments."""
-    return _along_axes("fft2", _FFT, a, s, _two("fft2", axes), norm)
+    return along_axes("fft2", _FFT, a, s, _two("fft2", axes), norm)
 
 
 @replayed(1)
@@ -231,7 +224,7 @@ def ifft2(
     norm: str | None = None,
 ) -> Any:
     """`ifftn` along two axes, by default the last two; see `fftn` for the arguments."""
-    return _along_axes("ifft2", _IFFT, a, s, _two("ifft2", axes), norm)
+    return along_axes("ifft2", _IFFT, a, s, _two("ifft2", axes), norm)
 
 
 @replayed(1)
@@ -242,7 +235,7 @@ def rfft2(
     norm: str | None = None,
 ) -> Any:
     """`rfftn` along two axes, by default the last two; see `fftn` for the arguments."""
-    return _along_axes("rfft2", _RFFT, a, s, _two("rfft2", axes), norm)
+    return along_axes("rfft2", _RFFT, a, s, _two("rfft2", axes), norm)
 
 
 @replayed(1)
@@ -253,112 +246,12 @@ def irfft2(
     norm: str | None = None,
 ) -> Any:
     """`irfftn` along two axes, by default the last two; see `fftn` for the arguments."""
-    return _along_axes("irfft2", _IRFFT, a, s, _two("irfft2", axes), norm)
-
-
-def _along_axis(
-    name: str, kind: FftType, a: Any, n: int | None, axis: int, norm: str | None
-) -> Any:
-    a = as_array(f"fft.{name}", a)
-    if isinstance(axis, (tuple, list)):
-        raise ValueError(
-            message(
-                f"jnp.fft.{name}, argument axis",
-                given=f"{axis}",
-                expected="one axis",
-                fix=f"Use jnp.fft.{name}n for several axes."
-                if "h" not in name
-                else "Apply the function once for each axis.",
-            )
-        )
-    place = canonical_axis(f"fft.{name}", axis, a.aval.ndim)
-    lengths = None if n is None else (integer(f"jnp.fft.{name}, argument n", n),)
-    return _transformed(name, kind, a, lengths, (place,), norm)
-
-
-def _along_axes(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | None) -> Any:
-    a = as_array(f"fft.{name}", a)
-    ndim = a.aval.ndim
-    lengths = None if s is None else integer_tuple(f"jnp.fft.{name}, argument s", s)
-    if axes is None:
-        count = ndim if lengths is None else len(lengths)
-        named: tuple[int, ...] = tuple(range(-count, 0))
-    else:
-        named = integer_tuple(f"jnp.fft.{name}, argument axes", axes)
-    places = tuple([canonical_axis(f"fft.{name}", axis, ndim) for axis in named])
-    if len(set(places)) < len(places):
-        raise ValueError(
-            message(
-                f"jnp.fft.{name}, argument axes",
-                given=f"{named} of an array with {ndim} axes",
-                expected="axes that all differ",
-                fix="Call the function again to transform an axis twice.",
-            )
-        )
-    if lengths is not None and len(lengths) != len(places):
-        raise ValueError(
-            message(
-                f"jnp.fft.{name}, argument s",
-                given=f"{len(lengths)} lengths for {len(places)} axes",
-                expected="a length for each axis",
-                fix="Give s and axes as many numbers.",
-            )
-        )
-    return _transformed(name, kind, a, lengths, places, norm)
-
-
-def _transformed(
-    name: str,
-    kind: FftType,
-    a: Any,
-    lengths: tuple[int, ...] | None,
-    axes: tuple[int, ...],
-    norm: str | None,
-) -> Any:
-    """The transform along `axes`, the last of which is that of the real side if there is one."""
-    _check_norm(name, norm)
-    if lengths is None:
-        lengths = tuple([a.aval.shape[axis] for axis in axes])
-        if kind is _IRFFT and axes:
-            lengths = (*lengths[:-1], max_dim(2 * (lengths[-1] - 1), 0))
-    else:
-        _check_lengths(name, lengths)
-        a = _with_sizes(a, kind, lengths, axes)
-    ndim = a.aval.ndim
-    order = (*[i for i in range(ndim) if i not in axes], *axes)
-    moved = order != tuple(range(ndim))
-    result = lax_fft(lax.transpose(a, order) if moved else a, kind, lengths)
-    result = _scaled(result, kind, lengths, norm)
-    if not moved:
-        return result
-    return lax.transpose(result, tuple(sorted(range(ndim), key=order.__getitem__)))
-
-
-def _with_sizes(a: Any, kind: FftType, lengths: Sequence[int], axes: Sequence[int]) -> Any:
-    """`a` cropped, or padded with zeros, along `axes` to what the transform takes."""
-    sizes = list(a.aval.shape)
-    for axis, length in zip(axes, lengths, strict=True):
-        sizes[axis] = length
-    if kind is _IRFFT and axes:
-        sizes[axes[-1]] = lengths[-1] // 2 + 1
-    changes = [wanted - size for wanted, size in zip(sizes, a.aval.shape, strict=True)]
-    if not any(changes):
-        return a
-    return lax.pad(a, a.aval.dtype.type(0), [(0, change, 0) for change in changes])
-
-
-def _scaled(x: Any, kind: FftType, lengths: Sequence[int], norm: str | None) -> Any:
-    """A transform with the factors that `norm` asks for."""
-    count = math.prod(lengths)
-    if norm in (None, "backward") or count <= 1:
-        return x
-    factor = math.sqrt(count) if norm == "ortho" else float(count)
-    return lax.mul(x, x.aval.dtype.type(factor if kind in _INVERSE else 1 / factor))
+    return along_axes("irfft2", _IRFFT, a, s, _two("irfft2", axes), norm)
 
 
 def _back(name: str, norm: str | None) -> str | None:
     """The norm with which the inverse scales as the transform does with `norm`."""
-    _check_norm(name, norm)
+    check_norm(name, norm)
     return _REVERSED.get(norm, norm)
 
 
@@ -374,27 +267,3 @@ def _two(name: str, axes: Any) -> tuple[int, ...]:
             fix=f"Use jnp.fft.{name[:-1]}n for any number of axes.",
         )
     )
-
-
-def _check_norm(name: str, norm: Any) -> None:
-    if norm not in (None, "backward", "ortho", "forward"):
-        raise ValueError(
-            message(
-                f"jnp.fft.{name}, argument norm",
-                given=f"{norm!r}",
-                expected="'backward', 'ortho', 'forward' or None",
-                fix="Leave it out for a factor of 1/n at the inverse.",
-            )
-        )
-
-
-def _check_lengths(name: str, lengths: Sequence[int]) -> None:
-    if not all([1 <= n < 2**63 for n in lengths]):
-        raise ValueError(
-            message(
-                f"jnp.fft.{name}, length of the transform",
-                given=f"{lengths[0] if len(lengths) == 1 else lengths}",
-                expected="positive lengths below 2**63",
-                fix="Leave the length out to transform the whole axis.",
-            )
-        )

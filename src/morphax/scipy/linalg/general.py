@@ -114,6 +114,13 @@ def lu_solve(
         ShapeError: if the operands do not fit.
         ValueError: if `trans` is none of these.
         TypeError: if the row exchanges are not int32.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy import linalg
+        >>> factors = linalg.lu_factor(jnp.array([[0.0, 2.0], [1.0, 0.0]]))
+        >>> linalg.lu_solve(factors, jnp.array([4.0, 3.0]))
+        Array([3., 2.], dtype=float32)
     """
     factors, pivots = pair("scipy.linalg.lu_solve, argument lu_and_piv", lu_and_piv)
     how = how_transposed("lu_solve", trans)

@@ -67,6 +67,13 @@ def cho_solve(
 
     Raises:
         ShapeError: if the operands do not fit.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy import linalg
+        >>> a = jnp.diag(jnp.array([4.0, 9.0]))
+        >>> linalg.cho_solve(linalg.cho_factor(a), jnp.array([8.0, 9.0]))
+        Array([2., 1.], dtype=float32)
     """
     c, lower = pair("scipy.linalg.cho_solve, argument c_and_lower", c_and_lower)
     return _cho_solve(c, b, bool(lower))

@@ -150,17 +150,35 @@ def _ratio(x: Any, coefficients: tuple[Sequence[float], Sequence[float]]) -> Any
 
 
 def erf(x: Any) -> Any:
-    """The error function 2/√π ∫₀ˣ exp(−s²) ds."""
+    """The error function 2/√π ∫₀ˣ exp(−s²) ds.
+
+    Example:
+        >>> from morphax.scipy import special
+        >>> special.erf(1.0)
+        Array(0.8427008, dtype=float32, weak_type=True)
+    """
     return lax.erf(*operands("erf", x))
 
 
 def erfc(x: Any) -> Any:
-    """1 − erf x, accurate for large x."""
+    """1 − erf x, accurate for large x.
+
+    Example:
+        >>> from morphax.scipy import special
+        >>> special.erfc(5.0)
+        Array(1.5374598e-12, dtype=float32, weak_type=True)
+    """
     return lax.erfc(*operands("erfc", x))
 
 
 def erfinv(x: Any) -> Any:
-    """The inverse of `erf`, on (−1, 1)."""
+    """The inverse of `erf`, on (−1, 1).
+
+    Example:
+        >>> from morphax.scipy import special
+        >>> special.erfinv(special.erf(0.5))
+        Array(0.5, dtype=float32, weak_type=True)
+    """
     return lax.erf_inv(*operands("erfinv", x))
 
 
@@ -197,7 +215,13 @@ def erfcinv(y: Any) -> Any:
 
 @in_float32
 def ndtr(x: Any) -> Any:
-    """The distribution function of the standard normal distribution."""
+    """The distribution function of the standard normal distribution.
+
+    Example:
+        >>> from morphax.scipy import special
+        >>> special.ndtr(0.0)
+        Array(0.5, dtype=float32)
+    """
     (x,) = operands("ndtr", x)
     return strong(0.5 * lax.erfc(x * -_SQRT_HALF))
 

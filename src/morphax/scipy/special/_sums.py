@@ -68,16 +68,37 @@ def logsumexp(
     return_sign: bool = False,
     where: Any = None,
 ) -> Any:
-    """log Σ b exp(a) over axes, without overflow in between; see `morphax.nn.logsumexp`."""
+    """log Σ b exp(a) over axes, without overflow in between; see `morphax.nn.logsumexp`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy import special
+        >>> special.logsumexp(jnp.array([1000.0, 1000.0]))
+        Array(1000.6932, dtype=float32)
+    """
     return nn.logsumexp(a, axis, b, keepdims, return_sign, where)
 
 
 def softmax(x: Any, /, *, axis: Any = None) -> Any:
-    """exp(x) / Σ exp(x) along axes, all by default."""
+    """exp(x) / Σ exp(x) along axes, all by default.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy import special
+        >>> special.softmax(jnp.array([0.0, 0.0]))
+        Array([0.5, 0.5], dtype=float32)
+    """
     return nn.softmax(x, axis)
 
 
 @replayed(1)
 def log_softmax(x: Any, /, *, axis: Any = None) -> Any:
-    """x − log Σ exp(x) along axes, all by default."""
+    """x − log Σ exp(x) along axes, all by default.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy import special
+        >>> special.log_softmax(jnp.array([0.0, 0.0]))
+        Array([-0.6931472, -0.6931472], dtype=float32)
+    """
     return nn.log_softmax(x, axis)

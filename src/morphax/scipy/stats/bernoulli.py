@@ -37,14 +37,28 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
 @replayed(3)
 @in_float32
 def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
-    """The probability of `k`: p or 1 − p, and 0 unless k is 1 or 0."""
+    """The probability of `k`: p or 1 − p, and 0 unless k is 1 or 0.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy.stats import bernoulli
+        >>> bernoulli.pmf(jnp.array([0, 1, 2]), p=0.25)
+        Array([0.75, 0.25, 0.  ], dtype=float32, weak_type=True)
+    """
     return lax.exp(logpmf(*arguments("bernoulli.pmf", k, p, loc)))
 
 
 @replayed(2)
 @in_float32
 def cdf(k: Any, p: Any) -> Any:
-    """The probability of at most `k`: 0 below 0, 1 − p below 1, and 1 above."""
+    """The probability of at most `k`: 0 below 0, 1 − p below 1, and 1 above.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy.stats import bernoulli
+        >>> bernoulli.cdf(jnp.array([-1, 0, 1]), p=0.25)
+        Array([0.  , 0.75, 1.  ], dtype=float32)
+    """
     k, p = arguments("bernoulli.cdf", k, p)
     p = probability(p)
     inside = jnp.where(k < 1, 1 - p, lax.full_like(p, 1))
@@ -55,7 +69,14 @@ def cdf(k: Any, p: Any) -> Any:
 @replayed(2)
 @in_float32
 def ppf(q: Any, p: Any) -> Any:
-    """The quantile: 0 for q ≤ 1 − p, and 1 above; NaN unless 0 ≤ q ≤ 1."""
+    """The quantile: 0 for q ≤ 1 − p, and 1 above; NaN unless 0 ≤ q ≤ 1.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy.stats import bernoulli
+        >>> bernoulli.ppf(jnp.array([0.5, 0.9]), p=0.25)
+        Array([0., 1.], dtype=float32)
+    """
     q, p = arguments("bernoulli.ppf", q, p)
     q, p = probability(q), probability(p)
     value = jnp.where(q <= 1 - p, lax.full_like(q, 0), lax.full_like(q, 1))

@@ -51,7 +51,13 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(5)
 @in_float32
 def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density, and 0 outside of [`loc`, `loc` + `scale`]."""
+    """The density, and 0 outside of [`loc`, `loc` + `scale`].
+
+    Example:
+        >>> from morphax.scipy.stats import beta
+        >>> beta.pdf(0.5, a=2.0, b=2.0)
+        Array(1.5, dtype=float32, weak_type=True)
+    """
     return lax.exp(logpdf(*arguments("beta.pdf", x, a, b, loc, scale)))
 
 
@@ -71,7 +77,13 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(5)
 @in_float32
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """log I_z(a, b), accurate in both tails, also where I underflows."""
+    """log I_z(a, b), accurate in both tails, also where I underflows.
+
+    Example:
+        >>> from morphax.scipy.stats import beta
+        >>> beta.logcdf(1e-30, a=2.0, b=1.0).round(3)
+        Array(-138.155, dtype=float32, weak_type=True)
+    """
     return log_betainc_p.bind(*_within("beta.logcdf", x, a, b, loc, scale))
 
 
@@ -92,5 +104,11 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(5)
 @in_float32
 def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """log(1 − I_z(a, b)), accurate in both tails, also where 1 − I underflows."""
+    """log(1 − I_z(a, b)), accurate in both tails, also where 1 − I underflows.
+
+    Example:
+        >>> from morphax.scipy.stats import beta
+        >>> beta.logsf(0.5, a=1.0, b=100.0)
+        Array(-69.31472, dtype=float32, weak_type=True)
+    """
     return log_betaincc_p.bind(*_within("beta.logsf", x, a, b, loc, scale))

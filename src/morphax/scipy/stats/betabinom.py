@@ -73,5 +73,12 @@ _log_probability.defjvps(
 @replayed(5)
 @in_float32
 def pmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
-    """The probability C(n, k) B(k + a, n − k + b) / B(a, b), and 0 unless k is 0, 1, …, n."""
+    """The probability C(n, k) B(k + a, n − k + b) / B(a, b), and 0 unless k is 0, 1, …, n.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy.stats import betabinom
+        >>> betabinom.pmf(jnp.arange(4), n=3, a=1.0, b=1.0).round(5)
+        Array([0.25, 0.25, 0.25, 0.25], dtype=float32)
+    """
     return lax.exp(logpmf(*arguments("betabinom.pmf", k, n, a, b, loc)))

@@ -41,5 +41,12 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
 @replayed(4)
 @in_float32
 def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
-    """The probability C(n, k) pᵏ (1 − p)ⁿ⁻ᵏ, and 0 unless k is 0, 1, …, n."""
+    """The probability C(n, k) pᵏ (1 − p)ⁿ⁻ᵏ, and 0 unless k is 0, 1, …, n.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy.stats import binom
+        >>> binom.pmf(jnp.arange(3), n=2, p=0.5)
+        Array([0.25, 0.5 , 0.25], dtype=float32, weak_type=True)
+    """
     return lax.exp(logpmf(*arguments("binom.pmf", k, n, p, loc)))

@@ -36,7 +36,13 @@ _LARGE = 1e10
 @replayed(3)
 @in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density 1 / (π `scale` (1 + z²))."""
+    """The density 1 / (π `scale` (1 + z²)).
+
+    Example:
+        >>> from morphax.scipy.stats import cauchy
+        >>> cauchy.pdf(0.0)
+        Array(0.31830987, dtype=float32, weak_type=True)
+    """
     z, scale = standardized("cauchy.pdf", x, loc, scale)
     # Not by its logarithm, of which a rounding is the more digits the farther out z is.  Of large z
     # the square overflows.
@@ -49,7 +55,13 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The distribution function 1/2 + arctan(z) / π, accurate far below 0 as well."""
+    """The distribution function 1/2 + arctan(z) / π, accurate far below 0 as well.
+
+    Example:
+        >>> from morphax.scipy.stats import cauchy
+        >>> cauchy.cdf(1.0)
+        Array(0.75, dtype=float32, weak_type=True)
+    """
     z, _ = standardized("cauchy.cdf", x, loc, scale)
     return _below(z)
 
@@ -57,7 +69,13 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the distribution function."""
+    """The logarithm of the distribution function.
+
+    Example:
+        >>> from morphax.scipy.stats import cauchy
+        >>> cauchy.logcdf(-1e10)
+        Array(-24.170582, dtype=float32, weak_type=True)
+    """
     z, _ = standardized("cauchy.logcdf", x, loc, scale)
     return _log_below(z)
 
@@ -65,7 +83,13 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The survival function 1/2 − arctan(z) / π."""
+    """The survival function 1/2 − arctan(z) / π.
+
+    Example:
+        >>> from morphax.scipy.stats import cauchy
+        >>> cauchy.sf(0.0)
+        Array(0.5, dtype=float32, weak_type=True)
+    """
     z, _ = standardized("cauchy.sf", x, loc, scale)
     return _below(-z)
 
@@ -73,7 +97,13 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the survival function."""
+    """The logarithm of the survival function.
+
+    Example:
+        >>> from morphax.scipy.stats import cauchy
+        >>> cauchy.logsf(0.0)
+        Array(-0.6931472, dtype=float32, weak_type=True)
+    """
     z, _ = standardized("cauchy.logsf", x, loc, scale)
     return _log_below(-z)
 
@@ -81,7 +111,13 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The quantile `loc` − `scale` / tan(π q), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
+    """The quantile `loc` − `scale` / tan(π q), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1.
+
+    Example:
+        >>> from morphax.scipy.stats import cauchy
+        >>> cauchy.ppf(0.75)
+        Array(1., dtype=float32, weak_type=True)
+    """
     q, loc, scale = arguments("cauchy.ppf", q, loc, scale)
     scale = positive(scale)
     return loc + scale * _quantile(q)
@@ -90,7 +126,13 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The inverse of `sf`: `loc` + `scale` / tan(π q), NaN unless 0 ≤ q ≤ 1."""
+    """The inverse of `sf`: `loc` + `scale` / tan(π q), NaN unless 0 ≤ q ≤ 1.
+
+    Example:
+        >>> from morphax.scipy.stats import cauchy
+        >>> cauchy.isf(0.25)
+        Array(1., dtype=float32, weak_type=True)
+    """
     q, loc, scale = arguments("cauchy.isf", q, loc, scale)
     scale = positive(scale)
     return loc - scale * _quantile(q)

@@ -37,7 +37,13 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(4)
 @in_float32
 def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density, and 0 below `loc`."""
+    """The density, and 0 below `loc`.
+
+    Example:
+        >>> from morphax.scipy.stats import chi2
+        >>> chi2.pdf(0.0, df=2)
+        Array(0.5, dtype=float32, weak_type=True)
+    """
     return gamma.pdf(*_as_gamma("pdf", x, df, loc, scale))
 
 
@@ -57,14 +63,26 @@ def cdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(4)
 @in_float32
 def logcdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """log P(df/2, z/2), accurate in both tails."""
+    """log P(df/2, z/2), accurate in both tails.
+
+    Example:
+        >>> from morphax.scipy.stats import chi2
+        >>> chi2.logcdf(2.0, df=2)
+        Array(-0.45867515, dtype=float32, weak_type=True)
+    """
     return gamma.logcdf(*_as_gamma("logcdf", x, df, loc, scale))
 
 
 @replayed(4)
 @in_float32
 def sf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The survival function Q(df/2, z/2) = 1 − P(df/2, z/2)."""
+    """The survival function Q(df/2, z/2) = 1 − P(df/2, z/2).
+
+    Example:
+        >>> from morphax.scipy.stats import chi2
+        >>> chi2.sf(2.0, df=2)
+        Array(0.36787945, dtype=float32, weak_type=True)
+    """
     return gamma.sf(*_as_gamma("sf", x, df, loc, scale))
 
 

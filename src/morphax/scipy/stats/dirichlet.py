@@ -106,5 +106,12 @@ _log_density.defjvps(
 @replayed(2)
 @in_float32
 def pdf(x: Any, alpha: Any) -> Any:
-    """The density, 0 unless all xᵢ ≥ 0 and Σᵢ xᵢ = 1; see `logpdf`."""
+    """The density, 0 unless all xᵢ ≥ 0 and Σᵢ xᵢ = 1; see `logpdf`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy.stats import dirichlet
+        >>> dirichlet.pdf(jnp.array([0.2, 0.3, 0.5]), jnp.ones(3))
+        Array(2., dtype=float32)
+    """
     return lax.exp(logpdf(*vectors("dirichlet.pdf", x, alpha)))

@@ -35,14 +35,26 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density e⁻ᶻ / `scale`, and 0 below `loc`."""
+    """The density e⁻ᶻ / `scale`, and 0 below `loc`.
+
+    Example:
+        >>> from morphax.scipy.stats import expon
+        >>> expon.pdf(0.0, scale=2.0)
+        Array(0.5, dtype=float32, weak_type=True)
+    """
     return lax.exp(logpdf(*arguments("expon.pdf", x, loc, scale)))
 
 
 @replayed(3)
 @in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The distribution function 1 − e⁻ᶻ, and 0 below `loc`."""
+    """The distribution function 1 − e⁻ᶻ, and 0 below `loc`.
+
+    Example:
+        >>> from morphax.scipy.stats import expon
+        >>> expon.cdf(1.0)
+        Array(0.63212055, dtype=float32, weak_type=True)
+    """
     z, _ = standardized("expon.cdf", x, loc, scale)
     # Far below e⁻ᶻ is infinite, and so would be the slope that is not taken.
     return -lax.expm1(-jnp.where(z < 0, 0, z))
@@ -51,7 +63,13 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """log(1 − e⁻ᶻ), accurate for small and large z, and −∞ below `loc`."""
+    """log(1 − e⁻ᶻ), accurate for small and large z, and −∞ below `loc`.
+
+    Example:
+        >>> from morphax.scipy.stats import expon
+        >>> expon.logcdf(1e-20)
+        Array(-46.0517, dtype=float32, weak_type=True)
+    """
     z, _ = standardized("expon.logcdf", x, loc, scale)
     return jnp.where(z < 0, -np.inf, log1mexp(jnp.where(z < 0, 1, z)))
 
@@ -59,14 +77,26 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The survival function e⁻ᶻ, and 1 below `loc`."""
+    """The survival function e⁻ᶻ, and 1 below `loc`.
+
+    Example:
+        >>> from morphax.scipy.stats import expon
+        >>> expon.sf(1.0)
+        Array(0.36787945, dtype=float32, weak_type=True)
+    """
     return lax.exp(logsf(*arguments("expon.sf", x, loc, scale)))
 
 
 @replayed(3)
 @in_float32
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the survival function: −z, and 0 below `loc`."""
+    """The logarithm of the survival function: −z, and 0 below `loc`.
+
+    Example:
+        >>> from morphax.scipy.stats import expon
+        >>> expon.logsf(300.0)
+        Array(-300., dtype=float32, weak_type=True)
+    """
     z, _ = standardized("expon.logsf", x, loc, scale)
     return jnp.where(z < 0, 0.0, -z)
 
@@ -74,7 +104,13 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The quantile `loc` − `scale` · log(1 − q), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
+    """The quantile `loc` − `scale` · log(1 − q), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1.
+
+    Example:
+        >>> from morphax.scipy.stats import expon
+        >>> expon.ppf(0.5)
+        Array(0.6931472, dtype=float32, weak_type=True)
+    """
     q, loc, scale = arguments("expon.ppf", q, loc, scale)
     scale = positive(scale)
     return loc - scale * lax.log1p(-probability(q))

@@ -48,7 +48,13 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(4)
 @in_float32
 def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density, and 0 below `loc`."""
+    """The density, and 0 below `loc`.
+
+    Example:
+        >>> from morphax.scipy.stats import gamma
+        >>> gamma.pdf(0.0, a=1.0)
+        Array(1., dtype=float32, weak_type=True)
+    """
     return lax.exp(logpdf(*arguments("gamma.pdf", x, a, loc, scale)))
 
 
@@ -69,7 +75,13 @@ def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(4)
 @in_float32
 def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """log P(a, z), accurate in both tails."""
+    """log P(a, z), accurate in both tails.
+
+    Example:
+        >>> from morphax.scipy.stats import gamma
+        >>> gamma.logcdf(1e-30, a=2.0)
+        Array(-138.84825, dtype=float32, weak_type=True)
+    """
     z, a, below = _within("gamma.logcdf", x, a, loc, scale)
     value = log_igamma_p.bind(a, jnp.where(below, 1, z))
     return jnp.where(below & (a > 0), -np.inf, value)

@@ -43,7 +43,13 @@ def logpdf(x: Any, beta: Any) -> Any:
 @replayed(2)
 @in_float32
 def pdf(x: Any, beta: Any) -> Any:
-    """The density."""
+    """The density.
+
+    Example:
+        >>> from morphax.scipy.stats import gennorm
+        >>> gennorm.pdf(0.0, beta=1.0)
+        Array(0.5, dtype=float32, weak_type=True)
+    """
     return _density(*arguments("gennorm.pdf", x, beta))
 
 

@@ -37,5 +37,12 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
 @replayed(3)
 @in_float32
 def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
-    """The probability p (1 − p)^(k − 1), and 0 unless k is 1, 2, …."""
+    """The probability p (1 − p)^(k − 1), and 0 unless k is 1, 2, ….
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy.stats import geom
+        >>> geom.pmf(jnp.arange(4), p=0.5)
+        Array([0.   , 0.5  , 0.25 , 0.125], dtype=float32, weak_type=True)
+    """
     return lax.exp(logpmf(*arguments("geom.pmf", k, p, loc)))

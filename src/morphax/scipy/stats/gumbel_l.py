@@ -31,42 +31,78 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density e^(z − eᶻ) / `scale`."""
+    """The density e^(z − eᶻ) / `scale`.
+
+    Example:
+        >>> from morphax.scipy.stats import gumbel_l
+        >>> gumbel_l.pdf(0.0)
+        Array(0.36787945, dtype=float32, weak_type=True)
+    """
     return gumbel_r.pdf(*_reflected("pdf", x, loc, scale))
 
 
 @replayed(3)
 @in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The distribution function 1 − exp(−eᶻ)."""
+    """The distribution function 1 − exp(−eᶻ).
+
+    Example:
+        >>> from morphax.scipy.stats import gumbel_l
+        >>> gumbel_l.cdf(0.0)
+        Array(0.63212055, dtype=float32, weak_type=True)
+    """
     return gumbel_r.sf(*_reflected("cdf", x, loc, scale))
 
 
 @replayed(3)
 @in_float32
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the distribution function, accurate in both tails."""
+    """The logarithm of the distribution function, accurate in both tails.
+
+    Example:
+        >>> from morphax.scipy.stats import gumbel_l
+        >>> gumbel_l.logcdf(-50.0)
+        Array(-50., dtype=float32, weak_type=True)
+    """
     return gumbel_r.logsf(*_reflected("logcdf", x, loc, scale))
 
 
 @replayed(3)
 @in_float32
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The survival function exp(−eᶻ)."""
+    """The survival function exp(−eᶻ).
+
+    Example:
+        >>> from morphax.scipy.stats import gumbel_l
+        >>> gumbel_l.sf(0.0)
+        Array(0.36787945, dtype=float32, weak_type=True)
+    """
     return gumbel_r.cdf(*_reflected("sf", x, loc, scale))
 
 
 @replayed(3)
 @in_float32
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the survival function: −eᶻ."""
+    """The logarithm of the survival function: −eᶻ.
+
+    Example:
+        >>> from morphax.scipy.stats import gumbel_l
+        >>> gumbel_l.logsf(0.0)
+        Array(-1., dtype=float32, weak_type=True)
+    """
     return gumbel_r.logcdf(*_reflected("logsf", x, loc, scale))
 
 
 @replayed(3)
 @in_float32
 def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The quantile `loc` + `scale` · log(−log(1 − p)), the inverse of `cdf`: NaN outside [0, 1]."""
+    """The quantile `loc` + `scale` · log(−log(1 − p)), the inverse of `cdf`: NaN outside [0, 1].
+
+    Example:
+        >>> from morphax.scipy.stats import gumbel_l
+        >>> gumbel_l.ppf(1 - 1 / 2.718281828)
+        Array(0., dtype=float32, weak_type=True)
+    """
     p, loc, scale = arguments("gumbel_l.ppf", p, loc, scale)
     scale = positive(scale)
     return loc + scale * lax.log(-lax.log1p(-probability(p)))

@@ -33,14 +33,26 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density e^(−|z|) / (2 `scale`)."""
+    """The density e^(−|z|) / (2 `scale`).
+
+    Example:
+        >>> from morphax.scipy.stats import laplace
+        >>> laplace.pdf(0.0, scale=2.0)
+        Array(0.25, dtype=float32, weak_type=True)
+    """
     return lax.exp(logpdf(*arguments("laplace.pdf", x, loc, scale)))
 
 
 @replayed(3)
 @in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The distribution function: eᶻ / 2 for z ≤ 0, and 1 − e⁻ᶻ / 2 above."""
+    """The distribution function: eᶻ / 2 for z ≤ 0, and 1 − e⁻ᶻ / 2 above.
+
+    Example:
+        >>> from morphax.scipy.stats import laplace
+        >>> laplace.cdf(0.0)
+        Array(0.5, dtype=float32, weak_type=True)
+    """
     z, _ = standardized("laplace.cdf", x, loc, scale)
     # Not by |z|, whose derivative at 0 is that of the other side.
     is_above = z > 0

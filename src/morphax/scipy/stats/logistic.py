@@ -34,14 +34,26 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density e⁻ᶻ / (`scale` · (1 + e⁻ᶻ)²)."""
+    """The density e⁻ᶻ / (`scale` · (1 + e⁻ᶻ)²).
+
+    Example:
+        >>> from morphax.scipy.stats import logistic
+        >>> logistic.pdf(0.0)
+        Array(0.25, dtype=float32, weak_type=True)
+    """
     return lax.exp(logpdf(*arguments("logistic.pdf", x, loc, scale)))
 
 
 @replayed(3)
 @in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The distribution function 1 / (1 + e⁻ᶻ)."""
+    """The distribution function 1 / (1 + e⁻ᶻ).
+
+    Example:
+        >>> from morphax.scipy.stats import logistic
+        >>> logistic.cdf(0.0)
+        Array(0.5, dtype=float32, weak_type=True)
+    """
     z, _ = standardized("logistic.cdf", x, loc, scale)
     return lax.logistic(z)
 
@@ -49,7 +61,13 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The survival function 1 / (1 + eᶻ)."""
+    """The survival function 1 / (1 + eᶻ).
+
+    Example:
+        >>> from morphax.scipy.stats import logistic
+        >>> logistic.sf(0.0)
+        Array(0.5, dtype=float32, weak_type=True)
+    """
     z, _ = standardized("logistic.sf", x, loc, scale)
     return lax.logistic(-z)
 
@@ -57,7 +75,13 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The quantile `loc` + `scale` · log(x / (1 − x)), the inverse of `cdf`."""
+    """The quantile `loc` + `scale` · log(x / (1 − x)), the inverse of `cdf`.
+
+    Example:
+        >>> from morphax.scipy.stats import logistic
+        >>> logistic.ppf(0.5, loc=3.0)
+        Array(3., dtype=float32, weak_type=True)
+    """
     q, loc, scale = arguments("logistic.ppf", x, loc, scale)
     scale = positive(scale)
     return loc + scale * special.logit(q)
@@ -66,7 +90,13 @@ def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def isf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The inverse of `sf`: `loc` − `scale` · log(x / (1 − x))."""
+    """The inverse of `sf`: `loc` − `scale` · log(x / (1 − x)).
+
+    Example:
+        >>> from morphax.scipy.stats import logistic
+        >>> logistic.isf(0.5, loc=3.0)
+        Array(3., dtype=float32, weak_type=True)
+    """
     q, loc, scale = arguments("logistic.isf", x, loc, scale)
     scale = positive(scale)
     return loc - scale * special.logit(q)

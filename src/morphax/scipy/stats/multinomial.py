@@ -63,5 +63,12 @@ _log_probability.defjvps(
 @replayed(3)
 @in_float32
 def pmf(x: Any, n: Any, p: Any) -> Any:
-    """The probability n! ∏ᵢ pᵢ^xᵢ / xᵢ!, 0 unless the xᵢ are counts with sum n; see `logpmf`."""
+    """The probability n! ∏ᵢ pᵢ^xᵢ / xᵢ!, 0 unless the xᵢ are counts with sum n; see `logpmf`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy.stats import multinomial
+        >>> multinomial.pmf(jnp.array([1, 1]), n=2, p=jnp.array([0.5, 0.5]))
+        Array(0.5, dtype=float32)
+    """
     return lax.exp(logpmf(*vectors("multinomial.pmf", x, n, p)))

@@ -82,5 +82,12 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
 
 
 def pdf(x: Any, mean: Any, cov: Any) -> Any:
-    """The density; see `logpdf`."""
+    """The density; see `logpdf`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy.stats import multivariate_normal
+        >>> multivariate_normal.pdf(jnp.zeros(2), mean=jnp.zeros(2), cov=jnp.eye(2))
+        Array(0.15915495, dtype=float32)
+    """
     return lax.exp(logpdf(*vectors("multivariate_normal.pdf", x, mean, cov)))

@@ -41,5 +41,12 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
 @replayed(4)
 @in_float32
 def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
-    """The probability C(k + n − 1, n − 1) pⁿ (1 − p)ᵏ, and 0 unless k is 0, 1, …."""
+    """The probability C(k + n − 1, n − 1) pⁿ (1 − p)ᵏ, and 0 unless k is 0, 1, ….
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy.stats import nbinom
+        >>> nbinom.pmf(jnp.arange(3), n=1, p=0.5)
+        Array([0.5  , 0.25 , 0.125], dtype=float32, weak_type=True)
+    """
     return lax.exp(logpmf(*arguments("nbinom.pmf", k, n, p, loc)))

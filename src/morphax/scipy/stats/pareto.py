@@ -36,21 +36,39 @@ def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(4)
 @in_float32
 def pdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density b z^(−b−1) / `scale`, and 0 for z < 1."""
+    """The density b z^(−b−1) / `scale`, and 0 for z < 1.
+
+    Example:
+        >>> from morphax.scipy.stats import pareto
+        >>> pareto.pdf(1.0, b=3.0)
+        Array(3., dtype=float32, weak_type=True)
+    """
     return lax.exp(logpdf(*arguments("pareto.pdf", x, b, loc, scale)))
 
 
 @replayed(4)
 @in_float32
 def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The distribution function 1 − z⁻ᵇ, and 0 for z < 1."""
+    """The distribution function 1 − z⁻ᵇ, and 0 for z < 1.
+
+    Example:
+        >>> from morphax.scipy.stats import pareto
+        >>> pareto.cdf(2.0, b=1.0)
+        Array(0.5, dtype=float32, weak_type=True)
+    """
     return -lax.expm1(logsf(*arguments("pareto.cdf", x, b, loc, scale)))
 
 
 @replayed(4)
 @in_float32
 def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the distribution function, −∞ for z ≤ 1."""
+    """The logarithm of the distribution function, −∞ for z ≤ 1.
+
+    Example:
+        >>> from morphax.scipy.stats import pareto
+        >>> pareto.logcdf(2.0, b=1.0)
+        Array(-0.6931472, dtype=float32, weak_type=True)
+    """
     below = logsf(*arguments("pareto.logcdf", x, b, loc, scale))
     return log1mexp(-below)
 
@@ -58,14 +76,26 @@ def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(4)
 @in_float32
 def sf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The survival function z⁻ᵇ, and 1 for z < 1."""
+    """The survival function z⁻ᵇ, and 1 for z < 1.
+
+    Example:
+        >>> from morphax.scipy.stats import pareto
+        >>> pareto.sf(2.0, b=3.0)
+        Array(0.125, dtype=float32, weak_type=True)
+    """
     return lax.exp(logsf(*arguments("pareto.sf", x, b, loc, scale)))
 
 
 @replayed(4)
 @in_float32
 def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the survival function: −b log z, and 0 for z < 1."""
+    """The logarithm of the survival function: −b log z, and 0 for z < 1.
+
+    Example:
+        >>> from morphax.scipy.stats import pareto
+        >>> pareto.logsf(2.0, b=200.0)
+        Array(-138.62944, dtype=float32, weak_type=True)
+    """
     z, _, b = standardized("pareto.logsf", x, loc, scale, b)
     return jnp.where(z < 1, 0.0, -b * lax.log(jnp.where(z < 1, 1, z)))
 
@@ -73,7 +103,13 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(4)
 @in_float32
 def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The quantile `loc` + `scale` · (1 − q)^(−1/b), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
+    """The quantile `loc` + `scale` · (1 − q)^(−1/b), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1.
+
+    Example:
+        >>> from morphax.scipy.stats import pareto
+        >>> pareto.ppf(0.5, b=1.0)
+        Array(2., dtype=float32, weak_type=True)
+    """
     q, b, loc, scale = arguments("pareto.ppf", q, b, loc, scale)
     scale = positive(scale)
     return loc + scale * lax.exp(-lax.log1p(-probability(q)) / b)

@@ -38,7 +38,14 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
 @replayed(3)
 @in_float32
 def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """The probability muᵏ exp(−mu) / k!, and 0 unless k − `loc` is 0, 1, …."""
+    """The probability muᵏ exp(−mu) / k!, and 0 unless k − `loc` is 0, 1, ….
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy.stats import poisson
+        >>> poisson.pmf(jnp.arange(3), mu=1.0)
+        Array([0.36787945, 0.36787945, 0.18393973], dtype=float32, weak_type=True)
+    """
     return lax.exp(logpmf(*arguments("poisson.pmf", k, mu, loc)))
 
 

@@ -40,7 +40,13 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(4)
 @in_float32
 def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density."""
+    """The density.
+
+    Example:
+        >>> from morphax.scipy.stats import t
+        >>> t.pdf(0.0, df=1.0)
+        Array(0.3183099, dtype=float32, weak_type=True)
+    """
     return lax.exp(logpdf(*arguments("t.pdf", x, df, loc, scale)))
 
 

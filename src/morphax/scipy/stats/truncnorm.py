@@ -39,21 +39,39 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(5)
 @in_float32
 def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density, 0 outside."""
+    """The density, 0 outside.
+
+    Example:
+        >>> from morphax.scipy.stats import truncnorm
+        >>> truncnorm.pdf(2.0, a=-1.0, b=1.0)
+        Array(0., dtype=float32)
+    """
     return lax.exp(logpdf(*arguments("truncnorm.pdf", x, a, b, loc, scale)))
 
 
 @replayed(5)
 @in_float32
 def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The distribution function (Φ(z) − Φ(a)) / (Φ(b) − Φ(a))."""
+    """The distribution function (Φ(z) − Φ(a)) / (Φ(b) − Φ(a)).
+
+    Example:
+        >>> from morphax.scipy.stats import truncnorm
+        >>> truncnorm.cdf(0.0, a=-1.0, b=1.0).round(5)
+        Array(0.5, dtype=float32)
+    """
     return lax.exp(logcdf(*arguments("truncnorm.cdf", x, a, b, loc, scale)))
 
 
 @replayed(5)
 @in_float32
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the distribution function, accurate in both tails."""
+    """The logarithm of the distribution function, accurate in both tails.
+
+    Example:
+        >>> from morphax.scipy.stats import truncnorm
+        >>> truncnorm.logcdf(1.0, a=-1.0, b=1.0)
+        Array(0., dtype=float32)
+    """
     z, _, a, b = standardized("truncnorm.logcdf", x, loc, scale, a, b)
     return _log_share(z, a, b, -_log_mass(a, b), below=True)
 
@@ -61,14 +79,26 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(5)
 @in_float32
 def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The survival function (Φ(b) − Φ(z)) / (Φ(b) − Φ(a))."""
+    """The survival function (Φ(b) − Φ(z)) / (Φ(b) − Φ(a)).
+
+    Example:
+        >>> from morphax.scipy.stats import truncnorm
+        >>> truncnorm.sf(0.0, a=-1.0, b=1.0).round(5)
+        Array(0.5, dtype=float32)
+    """
     return lax.exp(logsf(*arguments("truncnorm.sf", x, a, b, loc, scale)))
 
 
 @replayed(5)
 @in_float32
 def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the survival function, accurate in both tails."""
+    """The logarithm of the survival function, accurate in both tails.
+
+    Example:
+        >>> from morphax.scipy.stats import truncnorm
+        >>> truncnorm.logsf(0.0, a=-1.0, b=1.0).round(5)
+        Array(-0.69315, dtype=float32)
+    """
     z, _, a, b = standardized("truncnorm.logsf", x, loc, scale, a, b)
     return _log_share(z, a, b, -_log_mass(a, b), below=False)
 

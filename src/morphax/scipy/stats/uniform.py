@@ -34,7 +34,13 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density: 1 / `scale` inside, 0 outside."""
+    """The density: 1 / `scale` inside, 0 outside.
+
+    Example:
+        >>> from morphax.scipy.stats import uniform
+        >>> uniform.pdf(3.0, loc=2.0, scale=4.0)
+        Array(0.25, dtype=float32, weak_type=True)
+    """
     z, scale = standardized("uniform.pdf", x, loc, scale)
     return jnp.where((z < 0) | (z > 1), 0.0, 1 / scale + 0 * z)
 
@@ -42,7 +48,13 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The distribution function: z, but at least 0 and at most 1."""
+    """The distribution function: z, but at least 0 and at most 1.
+
+    Example:
+        >>> from morphax.scipy.stats import uniform
+        >>> uniform.cdf(3.0, loc=2.0, scale=4.0)
+        Array(0.25, dtype=float32)
+    """
     z, _ = standardized("uniform.cdf", x, loc, scale)
     return strong(jnp.where(z < 0, 0.0, jnp.where(z > 1, 1.0, z)))
 
@@ -50,7 +62,13 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(3)
 @in_float32
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The quantile `loc` + `scale` · q, the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
+    """The quantile `loc` + `scale` · q, the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1.
+
+    Example:
+        >>> from morphax.scipy.stats import uniform
+        >>> uniform.ppf(0.25, loc=2.0, scale=4.0)
+        Array(3., dtype=float32, weak_type=True)
+    """
     q, loc, scale = arguments("uniform.ppf", q, loc, scale)
     scale = positive(scale)
     return loc + scale * probability(q)

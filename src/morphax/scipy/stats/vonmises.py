@@ -38,5 +38,11 @@ def logpdf(x: Any, kappa: Any) -> Any:
 @replayed(2)
 @in_float32
 def pdf(x: Any, kappa: Any) -> Any:
-    """The density."""
+    """The density.
+
+    Example:
+        >>> from morphax.scipy.stats import vonmises
+        >>> vonmises.pdf(1.0, kappa=0.0)
+        Array(0.15915495, dtype=float32, weak_type=True)
+    """
     return lax.exp(logpdf(*arguments("vonmises.pdf", x, kappa)))

@@ -40,5 +40,11 @@ def logpdf(x: Any, c: Any) -> Any:
 @replayed(2)
 @in_float32
 def pdf(x: Any, c: Any) -> Any:
-    """The density, 0 outside [0, 2π]."""
+    """The density, 0 outside [0, 2π].
+
+    Example:
+        >>> from morphax.scipy.stats import wrapcauchy
+        >>> wrapcauchy.pdf(0.0, c=0.5)
+        Array(0.47746485, dtype=float32, weak_type=True)
+    """
     return lax.exp(logpdf(*arguments("wrapcauchy.pdf", x, c)))

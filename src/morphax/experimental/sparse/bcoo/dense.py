@@ -255,6 +255,13 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
 
     Raises:
         ValueError: if the shapes differ.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import sparse
+        >>> mask = sparse.BCOO.fromdense(jnp.eye(2))
+        >>> sparse.bcoo_extract(mask, jnp.array([[1.0, 2.0], [3.0, 4.0]])).data
+        Array([1., 4.], dtype=float32)
     """
     dense = jnp.asarray(arr)
     if dense.shape != sparr.shape:

@@ -129,7 +129,15 @@ bcoo_sum_duplicates_p = BCOOSumDuplicates()
 
 
 def bcoo_sort_indices(mat: BCOO) -> BCOO:
-    """The same array with what is stored sorted by place."""
+    """The same array with what is stored sorted by place.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import sparse
+        >>> x = sparse.BCOO((jnp.array([7.0, 5.0]), jnp.array([[2], [0]])), shape=(3,))
+        >>> sparse.bcoo_sort_indices(x).data
+        Array([5., 7.], dtype=float32)
+    """
     data, indices = bcoo_sort_indices_p.bind(mat.data, mat.indices, spinfo=mat._info)
     return mat.replaced(data=data, indices=indices, indices_sorted=True)
 

@@ -65,6 +65,13 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     Raises:
         TypeError: if it is no permutation of the axes.
         NotImplementedError: if it takes an axis to those of another kind.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import sparse
+        >>> x = sparse.BCOO.fromdense(jnp.array([[0.0, 5.0, 6.0]]))
+        >>> sparse.bcoo_transpose(x, permutation=(1, 0))
+        BCOO(float32[3, 1], nse=2)
     """
     axes = tuple([index(axis) for axis in permutation])
     if sorted(axes) != list(range(mat.ndim)):

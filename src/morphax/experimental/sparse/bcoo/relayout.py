@@ -39,6 +39,14 @@ def bcoo_update_layout(
     Raises:
         ValueError: if there are not so many axes, or `on_inefficient` is none of these.
         SparseEfficiencyError: if memory grows.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import sparse
+        >>> x = sparse.BCOO.fromdense(jnp.eye(3))
+        >>> y = sparse.bcoo_update_layout(x, n_batch=1, on_inefficient=None)
+        >>> x.n_batch, x.data.shape, y.n_batch, y.data.shape
+        (0, (3,), 1, (3, 3))
     """
     n_batch = mat.n_batch if n_batch is None else n_batch
     n_dense = mat.n_dense if n_dense is None else n_dense

@@ -143,6 +143,13 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
     Raises:
         ValueError: if there are not as many starts as axes.
         TypeError: if they are no integers, or sizes do not fit.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import sparse
+        >>> x = sparse.BCOO.fromdense(jnp.array([0.0, 5.0, 0.0, 7.0]))
+        >>> sparse.bcoo_dynamic_slice(x, (2,), slice_sizes=(2,)).todense()
+        Array([0., 7.], dtype=float32)
     """
     sizes = tuple([index(n) for n in slice_sizes])
     starts = [jnp.asarray(start) for start in start_indices]

@@ -191,6 +191,13 @@ def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
 
     Raises:
         ValueError: the array has other rows than the pointers.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import sparse
+        >>> x = sparse.BCSR.fromdense(jnp.eye(2))
+        >>> sparse.bcsr_extract(x.indices, x.indptr, jnp.array([[1.0, 2.0], [3.0, 4.0]]))
+        Array([1., 4.], dtype=float32)
     """
     indices, indptr, mat = jnp.asarray(indices), jnp.asarray(indptr), jnp.asarray(mat)
     rows, batch = aval_of(indptr).shape[-1] - 1, aval_of(indptr).ndim - 1
@@ -249,6 +256,15 @@ def bcsr_dot_general(
     Raises:
         NotImplementedError: if `rhs` is sparse, a batch axis of the product is none of `lhs`, or
             dense axes are contracted.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import sparse
+        >>> x = sparse.BCSR.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
+        >>> sparse.bcsr_dot_general(
+        ...     x, jnp.array([1.0, 10.0]), dimension_numbers=(([1], [0]), ([], []))
+        ... )
+        Array([20.,  3.], dtype=float32)
     """
     where = "bcsr_dot_general"
     if not isinstance(lhs, JAXSparse) and not isinstance(rhs, JAXSparse):

@@ -15,6 +15,7 @@ import morphax.scipy.integrate as integrate
 import morphax.scipy.signal as signal
 from morphax import enable_x64, lax
 from morphax.errors import ShapeError
+from morphax.scipy.signal._segments import _named_window
 from morphax.test_util import check_grads
 
 RNG = np.random.default_rng(0)
@@ -178,6 +179,13 @@ def test_spectra_of_complex_signals() -> None:
         _close(found[-1], expected[-1])
     z = signal.stft(X * 1j, nperseg=8, return_onesided=False)[2]
     _close(signal.istft(z, input_onesided=False)[1], X * 1j)
+
+
+@pytest.mark.parametrize("name", ["boxcar", "hann", "hamming", "blackman", "blackmanharris"])
+def test_windows_that_are_sums_of_cosines(name: str) -> None:
+    for size in (1, 2, 3, 8, 15, 256):
+        found = _named_window("welch", name, size)
+        np.testing.assert_allclose(found, reference.get_window(name, size), atol=1e-15)
 
 
 def test_spectra_at_the_edges() -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from morphax.util.scipy_libraries import linear_algebra
+from morphax.util.scipy_libraries import fast_transforms, linear_algebra, special_functions
 
 PROGRAM = """
 import sys
@@ -28,10 +28,32 @@ np.testing.assert_allclose(values, [0.5, 0.5, 0.5])
 np.testing.assert_allclose(scipy.linalg.inv(np.eye(3) * 2.0), x)
 """
 
+SPECIAL = """
+import sys
+import numpy as np
+import morphax as jax
+import morphax.numpy as jnp
 
-def test_the_package_is_not_imported_and_may_be() -> None:
+x = jnp.array([0.5, 1.5, 2.5])
+given = jax.scipy.special.gamma(x), jax.scipy.special.zeta(x + 1, x), jnp.fft.rfft(x)
+assert not {"scipy.special", "scipy.fft"} & set(sys.modules), "the packages are not imported"
+
+import scipy.fft
+import scipy.special
+
+assert scipy.special.gamma is sys.modules["scipy.special._ufuncs"].gamma
+wide = np.asarray(x, float)
+for own, theirs in zip(
+    given, (scipy.special.gamma(wide), scipy.special.zeta(wide + 1, wide), scipy.fft.rfft(wide))
+):
+    np.testing.assert_allclose(own, theirs, rtol=1e-6)
+"""
+
+
+@pytest.mark.parametrize("program", [PROGRAM, SPECIAL], ids=["linalg", "special"])
+def test_the_package_is_not_imported_and_may_be(program: str) -> None:
     told = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", program],
         env={"PYTHONPATH": ":".join(sys.path)},
         capture_output=True,
         text=True,
@@ -42,6 +64,14 @@ def test_the_package_is_not_imported_and_may_be() -> None:
 
 def test_a_module_is_one() -> None:
     assert linear_algebra("cython_blas") is linear_algebra("cython_blas")
+    assert special_functions() is special_functions()
+    assert fast_transforms() is sys.modules["scipy.fft._pocketfft.pypocketfft"]
+
+
+def test_an_unknown_release_imports_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scipy.__version__", "1.99.0rc1")
+    monkeypatch.delattr("morphax.util.scipy_libraries._by_itself")
+    assert special_functions.__wrapped__() is sys.modules["scipy.special._ufuncs"]
 
 
 def test_what_is_missing_is_named() -> None:

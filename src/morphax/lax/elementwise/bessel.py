@@ -19,6 +19,7 @@ import numpy as np
 from ... import dtypes
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
+from ...util.scipy_libraries import special_functions
 from ..ground.families import compare
 from ..ground.loop_formulas import LoopNotation, formula_of_scalars
 from .arithmetic import add, div, mul, neg, sub
@@ -113,9 +114,7 @@ def _i1e_in_loops(n: LoopNotation, x: Any) -> Any:
 
 
 def _i0e(x: Any) -> Any:
-    from scipy import special
-
-    return special.i0e(x)
+    return special_functions().i0e(x)
 
 
 @final
@@ -152,9 +151,7 @@ class BesselI0e(SpecialFunction):
 
 
 def _i1e(x: Any) -> Any:
-    from scipy import special
-
-    return np.where(x == 0, x, special.i1e(x))
+    return np.where(x == 0, x, special_functions().i1e(x))
 
 
 @final

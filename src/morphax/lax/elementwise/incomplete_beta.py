@@ -18,6 +18,7 @@ import numpy as np
 
 from ...core import not_differentiable
 from ...util.compiled import part
+from ...util.scipy_libraries import special_functions
 from ..ground.formulas import ByFormula, Notation
 from ..ground.operands import standardize
 from .arithmetic import add, div, mul, neg, sub
@@ -237,12 +238,10 @@ class RegularizedIncompleteBeta(OfBetaNumbers):
         return kernel_of_single(self, "regular_values", avals)
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
-        from scipy import special
-
         a, b, x = [np.asarray(v, np.float64) for v in operands]
         # SciPy does not define all limits, and takes some for a value.
         ends = (a == 0) | (b == 0) | np.isinf(a) | np.isinf(b)
-        value = special.betainc(np.where(ends, 1, a), np.where(ends, 1, b), x)
+        value = special_functions().betainc(np.where(ends, 1, a), np.where(ends, 1, b), x)
         at_zero, at_one = (a == 0) | (b == np.inf), (b == 0) | (a == np.inf)
         limit = np.where((x == 1) | ((x > 0) & at_zero), 1.0, 0.0)
         inside = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & ~(at_zero & at_one)

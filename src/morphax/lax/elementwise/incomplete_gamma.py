@@ -16,6 +16,7 @@ from ...engines.xla.incomplete_gamma_calls import call_incomplete_gamma, may_cal
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.compiled import part
 from ...util.messages import message
+from ...util.scipy_libraries import special_functions
 from ..ground.families import expanded
 from ..ground.formulas import ByFormula
 from ..ground.operands import standardize
@@ -44,10 +45,9 @@ class OfGammaNumbers(ByFormula):
         if self.scipy_name is None:
             native = getattr(_compiled, self.name, None)
             return _by_native(native, *operands) if native else super().evaluate(*operands)
-        from scipy import special
-
         wide = [np.asarray(x, np.float64) for x in operands]
-        out = np.asarray(getattr(special, self.scipy_name)(*wide)).astype(operands[0].dtype)
+        function = getattr(special_functions(), self.scipy_name)
+        out = np.asarray(function(*wide)).astype(operands[0].dtype)
         lost = np.isnan(out) & ~np.isnan(wide[0] + wide[1])
         # Of parameters next to the largest numbers SciPy does not see where they lie.
         return np.where(lost, super().evaluate(*operands), out) if lost.any() else out

@@ -14,6 +14,7 @@ from typing import Any, final
 
 import numpy as np
 
+from ...util.scipy_libraries import special_functions
 from ..ground.formulas import ByFormula, Notation
 from ..ground.horner import polynomial
 from .arithmetic import mul
@@ -63,11 +64,9 @@ class ErfcInv(ByFormula):
     formula = _inverse
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
-        from scipy import special
-
         (x,) = operands
         # SciPy gives −0 at 1.
-        return (special.erfcinv(np.asarray(x, np.float64)) + 0.0).astype(x.dtype)
+        return (special_functions().erfcinv(np.asarray(x, np.float64)) + 0.0).astype(x.dtype)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, mul(1 / _SLOPE_OF_ERFC, exp(square(out))))

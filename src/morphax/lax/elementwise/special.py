@@ -16,6 +16,7 @@ import numpy as np
 from ...engines import loops
 from ...engines.xla.fusion_cuts import in_memory
 from ...engines.xla.stablehlo import Builder, Value
+from ...util.scipy_libraries import special_functions
 from ..ground import inverse_error
 from ..ground import log_gamma as log_gamma_formulas
 from ..ground.families import ComputedWide
@@ -71,9 +72,7 @@ def _erf(x: Any) -> Any:
         for i in range(1, len(_ERF_P)):
             p, q = p * square + _ERF_P[i], q * square + _ERF_Q[i]
         return (z * (p / q)).astype(np.float32)
-    from scipy import special
-
-    return special.erf(x)
+    return special_functions().erf(x)
 
 
 @final
@@ -90,9 +89,7 @@ class Erf(SpecialFunction):
 
 
 def _erfc(x: Any) -> Any:
-    from scipy import special
-
-    return special.erfc(x)
+    return special_functions().erfc(x)
 
 
 @final
@@ -108,9 +105,7 @@ class Erfc(SpecialFunction):
         """In double precision SciPy's function itself: chains call its inner loop."""
         if avals[0].dtype != np.float64:
             return super().kernel(*avals, **params)
-        from scipy import special
-
-        return special.erfc
+        return special_functions().erfc
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, mul(-_SLOPE_OF_ERF, exp(neg(square(x)))))
@@ -119,9 +114,7 @@ class Erfc(SpecialFunction):
 def _erf_inv(x: Any) -> Any:
     if x.dtype == np.float32:
         return inverse_erf(x)
-    from scipy import special
-
-    return np.where(x == 0, x, special.erfinv(x))
+    return np.where(x == 0, x, special_functions().erfinv(x))
 
 
 _LONGEST_SHORT_ROW: Final = 7
@@ -164,9 +157,7 @@ class ErfInv(SpecialFunction):
 
 
 def _lgamma(x: Any) -> Any:
-    from scipy import special
-
-    return np.where(np.isinf(x), np.inf, special.gammaln(x)).astype(x.dtype)
+    return np.where(np.isinf(x), np.inf, special_functions().gammaln(x)).astype(x.dtype)
 
 
 @final
@@ -214,9 +205,7 @@ class LgammaOfDraws(SpecialFunction):
 
 
 def _digamma(x: Any) -> Any:
-    from scipy import special
-
-    return np.where(x == 0, np.nan, special.psi(x)).astype(x.dtype)
+    return np.where(x == 0, np.nan, special_functions().psi(x)).astype(x.dtype)
 
 
 def _digamma_for(dtype: Any) -> Callable[..., Any]:

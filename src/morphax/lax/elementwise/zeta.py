@@ -23,6 +23,7 @@ import numpy as np
 
 from ...core import not_differentiable
 from ...engines import loops
+from ...util.scipy_libraries import special_functions
 from ..ground.families import Elementwise
 from ..ground.formulas import ByFormula, Notation
 from ..ground.log_gamma import digamma
@@ -173,9 +174,7 @@ def _hurwitz_slope(m: Notation, x: Any, q: Any, *, order: int) -> Any:
 
 def _zeta_of_positive(x: Any, q: Any) -> Any:
     """SciPy's ζ(x, q) for q > 0, and the first of its terms where SciPy's is NaN: x is large."""
-    from scipy import special
-
-    value = special.zeta(x, q)
+    value = special_functions()._zeta(x, q)
     is_large = (x > _LARGE) & (x < np.inf)
     return np.where(is_large, np.power(q, -x), value) if is_large.any() else value
 
@@ -240,15 +239,13 @@ class ZetaSlope(ByFormula):
 
 
 def _polygamma(m: Any, x: Any) -> Any:
-    from scipy import special
-
     # n! and the zeta function leave the range of float32 where their product does not.
     wide_m, wide_x = m.astype(np.float64), x.astype(np.float64)
-    value = special.gamma(wide_m + 1) * _zeta(wide_m + 1, wide_x)
+    value = special_functions().gamma(wide_m + 1) * _zeta(wide_m + 1, wide_x)
     value = np.where(wide_m % 2 == 0, -value, value)
     is_order = (m > 0) & (m == np.floor(m))
     if not is_order.all():
-        plain = np.where(x == 0, np.nan, special.psi(x)) if (m == 0).any() else np.nan
+        plain = np.where(x == 0, np.nan, special_functions().psi(x)) if (m == 0).any() else np.nan
         value = np.where(m == 0, plain, np.where(is_order, value, np.nan))
     return value.astype(x.dtype)
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from functools import cache
 from typing import Any, Final, final
 
 import numpy as np
@@ -44,6 +43,7 @@ from ...core import (
 from ...engines.reference.replay import replayed
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...util.messages import described, message
+from ...util.scipy_libraries import fast_transforms
 from ...util.threads import WORTH_SHARING, threads_for
 from ..elementwise.arithmetic import mul
 from ..elementwise.bitwise import bitwise_or
@@ -208,7 +208,7 @@ def _transform(
     fft_type: FftType, lengths: Lengths, axes: tuple[int, ...], size: int
 ) -> Callable[[np.ndarray[Any, Any]], Any]:
     """The transform of some axes by SciPy, whose lengths are these, of so many elements."""
-    compiled = _pocketfft()
+    compiled = fast_transforms()
     if compiled is None:
         from scipy import fft as of_scipy
 
@@ -226,16 +226,6 @@ def _transform(
         return lambda v: function(v, *settings, 1)
     # Rows are shared, by as many threads as there are to be at the call.
     return lambda v: function(v, *settings, threads_for(size))
-
-
-@cache
-def _pocketfft() -> Any | None:
-    """The compiled functions that SciPy's own reach after 3 µs of Python; None if they moved."""
-    try:
-        from scipy.fft._pocketfft import pypocketfft
-    except ImportError:
-        return None
-    return pypocketfft
 
 
 def _fft_type(given: FftType | str) -> FftType:

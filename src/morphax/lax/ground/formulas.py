@@ -22,6 +22,7 @@ from ... import dtypes
 from ...core import ShapedArray
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...util.scipy_libraries import special_functions
 from .families import Elementwise, compare, expanded
 from .float_parts import parts_in_program, parts_on_host
 from .inverse_error import inverse_erf
@@ -98,27 +99,19 @@ class HostNotation:
 
     @staticmethod
     def erfc(x: Any) -> Any:
-        from scipy import special
-
-        return special.erfc(x)
+        return special_functions().erfc(x)
 
     @staticmethod
     def erf_inv(x: Any) -> Any:
-        from scipy import special
-
-        return special.erfinv(x)
+        return special_functions().erfinv(x)
 
     @staticmethod
     def lgamma(x: Any) -> Any:
-        from scipy import special
-
-        return special.gammaln(x)
+        return special_functions().gammaln(x)
 
     @staticmethod
     def digamma(x: Any) -> Any:
-        from scipy import special
-
-        return special.psi(x)
+        return special_functions().psi(x)
 
     @staticmethod
     def iterate(

@@ -25,6 +25,7 @@ from ...core import not_differentiable
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
 from ...numpy.half_precision import in_float32
+from ...util.scipy_libraries import special_functions
 from ._exponential_integral_of_single import (
     REST_OF_ZERO,
     ZERO,
@@ -208,10 +209,8 @@ class Exp1(ByFormula):
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         # SciPy's own has as many digits, in one call for hundreds.
-        from scipy import special as library
-
         (x,) = operands
-        return np.asarray(library.exp1(np.asarray(x, np.float64))).astype(x.dtype)
+        return np.asarray(special_functions().exp1(np.asarray(x, np.float64))).astype(x.dtype)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return -t * (lax.exp(-x) / x)
@@ -219,9 +218,7 @@ class Exp1(ByFormula):
 
 def _ei_of_scipy(x: Any) -> Any:
     """SciPy's, which loses up to three digits in some places."""
-    from scipy import special as library
-
-    return library.expi(x)
+    return special_functions().expi(x)
 
 
 @final

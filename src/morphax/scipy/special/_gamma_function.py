@@ -22,6 +22,7 @@ from ...lax.elementwise.gamma_parts import STIRLING
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
 from ...lax.ground.log_gamma import sine_of_half_turns
+from ...util.scipy_libraries import special_functions
 
 # From here on the factorials have more digits than float64, and Stirling's series is exact.
 _START_OF_STIRLING = 24
@@ -93,10 +94,8 @@ class Gamma(ByFormula):
     keeps_dtype = True
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
-        from scipy import special
-
         (x,) = operands
-        return special.gamma(np.asarray(x, np.float64)).astype(x.dtype)
+        return special_functions().gamma(np.asarray(x, np.float64)).astype(x.dtype)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return lax.mul(t, lax.mul(out, lax.digamma(x)))

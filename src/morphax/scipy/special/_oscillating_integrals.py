@@ -19,6 +19,7 @@ from ... import lax
 from ...lax.ground.formulas import ByFormula, Notation
 from ...numpy.half_precision import in_float32
 from ...numpy.sine_cardinal import sine_over
+from ...util.scipy_libraries import special_functions
 from . import _sine_integrals_of_single as of_single
 from ._operands import chebyshev, real_operands, strong
 
@@ -185,15 +186,11 @@ def _fresnel_far(m: Notation, x: Any, start: int) -> Any:
 
 def _si_of_scipy(x: Any) -> Any:
     """SciPy's, which has digits enough for dtypes narrower than float64."""
-    from scipy import special as library
-
-    return np.copysign(library.sici(x)[0], x)  # It gives 0 for −0.
+    return np.copysign(special_functions().sici(x)[0], x)  # It gives 0 for −0.
 
 
 def _ci_of_scipy(x: Any) -> Any:
-    from scipy import special as library
-
-    return library.sici(x)[1]
+    return special_functions().sici(x)[1]
 
 
 @final

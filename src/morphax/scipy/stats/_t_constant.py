@@ -25,6 +25,7 @@ from ...core import not_differentiable
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
 from ...lax.ground.single import log_of_single
+from ...util.scipy_libraries import special_functions
 from ..special._scaled_factorials import log_scaled_factorial
 from ._arguments import positive
 
@@ -60,11 +61,8 @@ def _constant_of_single(m: Notation, df: Any) -> Any:
 
 
 def _by_scipy(df: Any) -> Any:
-    from scipy import special
-
-    return np.where(
-        df > 0, math.log(math.pi) / 2 - special.betaln(df / 2, 0.5) - np.log(df) / 2, np.nan
-    )
+    log_beta = special_functions().betaln(df / 2, 0.5)
+    return np.where(df > 0, math.log(math.pi) / 2 - log_beta - np.log(df) / 2, np.nan)
 
 
 @final

@@ -16,6 +16,7 @@ from ...core import not_differentiable
 from ...lax.elementwise import incomplete_beta, incomplete_gamma_formulas
 from ...lax.elementwise.incomplete_gamma import OfGammaNumbers
 from ...lax.ground.formulas import ByFormula, HostNotation
+from ...util.scipy_libraries import special_functions
 
 # Below this a tail may be a denormal number, or 0.
 _LEAST = 1e-290
@@ -89,10 +90,8 @@ def _log_of_beta_tail(a: Any, b: Any, x: Any, *, upper: bool) -> Any:
 
     Where these are too small, and at the ends of the ranges, the formula takes their place.
     """
-    from scipy import special as library
-
     wide = np.broadcast_arrays(a, b, x)
-    tail, other = library.betainc(*wide), library.betaincc(*wide)
+    tail, other = special_functions().betainc(*wide), special_functions().betaincc(*wide)
     if upper:
         tail, other = other, tail
     found = np.asarray(np.where(other < 0.5, np.log1p(-other), np.log(tail)))

@@ -281,3 +281,38 @@ def polydiv_of_numpy(
         return factors, rest
 
     return polydiv
+
+
+# Functions whose segments NumPy combines to the same numbers, and the kinds of these.
+_COMBINED = {
+    **dict.fromkeys(("add", "subtract", "multiply"), "iufc"),
+    **dict.fromkeys(("maximum", "minimum"), "biuf"),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), "b"),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), "biu"),
+}
+
+
+def segments_of_numpy(
+    name: str, check: Callable[[Any, int], None], out: Any, axis: int
+) -> Callable[..., Any] | None:
+    """Segments of an axis combined by a universal function.
+
+    Args:
+        name: of the function.
+        check: refuses places outside of an axis of this size.
+        out: the result.
+        axis: to go along.
+    """
+    dtype = out.dtype
+    if not isinstance(dtype, np.dtype) or dtype.kind not in _COMBINED.get(name, ""):
+        return None
+    combine = getattr(np, name).reduceat
+
+    def combined(a: Any, places: Any) -> Any:
+        try:
+            return combine(a.astype(dtype, copy=False), places.astype(np.intp), axis, dtype)
+        except IndexError:
+            check(places, a.shape[axis])
+            raise
+
+    return combined

@@ -47,6 +47,12 @@ def clip_of_numpy(out: Any, arr: Any, *limits: Any, **_: Any) -> Callable[..., A
     return clip
 
 
+def outer_of_numpy(result: Any, a: Any, b: Any, **_: Any) -> Callable[..., Any] | None:
+    """Row by row, where NumPy's loop is called for each."""
+    is_known = a.dtype == b.dtype == result.dtype and result.dtype.name in ("float32", "float64")
+    return getattr(_kernels, "outer", None) if is_known else None
+
+
 def hypot_of_numpy(out: Any, x: Any, y: Any) -> Callable[..., Any] | None:
     """One step, where the program has 25."""
     dtype = out.dtype

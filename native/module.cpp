@@ -21,6 +21,7 @@
 #include "machine_functions.h"
 #include "many_numbers.h"
 #include "nan_spread.h"
+#include "outer_products.h"
 #include "philox.h"
 #include "process_end.h"
 #include "products.h"
@@ -84,6 +85,7 @@ NB_MODULE(_native, module) {
   morphax::kernels::bind(kernels);
   morphax::bit_counts::bind(kernels);
   morphax::broken_lines::bind(kernels);
+  morphax::outer_products::bind(kernels);
   morphax::reversal::bind(kernels);
   morphax::searching::bind(kernels);
   morphax::sparse_products::bind(kernels);

@@ -135,10 +135,15 @@ nb::object array_of_scalar(PyObject* x, PyObject* aval) {
   return checked(PyArray_FromAny(x, dtype, 0, 0, 0, nullptr));
 }
 
-bool is_small(PyObject* integer) {
+// An integer that counts by its aval, since every integer dtype holds it; one that counts by its
+// value; one that is not remembered.
+enum class Size { kSmall, kBelowZero, kOther };
+
+Size size_of(PyObject* integer) {
   int overflow = 0;
   const long value = PyLong_AsLongAndOverflow(integer, &overflow);
-  return overflow == 0 && 0 <= value && value < kSmall;
+  if (overflow != 0 || value < -kSmall || value >= kSmall) return Size::kOther;
+  return value < 0 ? Size::kBelowZero : Size::kSmall;
 }
 
 // Whether an argument may be an operand: any, one that is or holds an array, or none.
@@ -175,8 +180,10 @@ bool read(PyObject* x, Role role, PyObject* trace_key, References& signature, Re
     signature.push(core.aval(x));
     return true;
   }
-  if (role == Role::kOperand && is_scalar(x)) {
-    if (PyLong_CheckExact(x) && !is_small(x)) return false;
+  const bool is_number = role == Role::kOperand && is_scalar(x);
+  const Size size = is_number && PyLong_CheckExact(x) ? size_of(x) : Size::kSmall;
+  if (size == Size::kOther) return false;
+  if (is_number && size == Size::kSmall) {
     nb::object aval = scalar_avals.of(x, trace_key);
     inputs.push(array_of_scalar(x, aval.ptr()));
     signature.push(std::move(aval));

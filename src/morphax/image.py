@@ -96,7 +96,7 @@ def _unknown_method(where: str, given: object) -> str:
 def _method(where: str, given: str | ResizeMethod) -> ResizeMethod:
     if isinstance(given, ResizeMethod):
         return given
-    if given in _NAMES:
+    if isinstance(given, str) and given in _NAMES:
         return _NAMES[given]
     kind = ValueError if isinstance(given, str) else TypeError
     raise kind(_unknown_method(f"{where}, argument method", given))

@@ -401,3 +401,28 @@ def test_slices_that_only_exact_operations_read_are_no_copies() -> None:
         slices = [eqn for eqn in jaxpr.eqns if eqn.primitive.name == "slice"]
         to_copy = copied(jaxpr)
         assert sum([view_of(eqn, to_copy) is None for eqn in slices]) == copies
+
+
+def test_negative_integers_count_by_their_values() -> None:
+    x, bits = jnp.arange(5.0), jnp.arange(5, dtype=jnp.uint8)
+    calls: dict[str, tuple[Callable[[], Any], Any]] = {
+        "sum": (lambda: x + -1, np.arange(5.0) - 1),
+        "another sum": (lambda: x + -2, np.arange(5.0) - 2),
+        "product": (lambda: -3 * N, np.arange(-3, 4) * -3),
+        "narrow": (lambda: N.astype(jnp.int8) * -128, (np.arange(-3, 4) * -128).astype(np.int8)),
+        "choice": (lambda: jnp.where(x > 2, x, -128), [-128, -128, -128, 3, 4]),
+        "limits": (lambda: jnp.clip(N, -2, 1), [-2, -2, -1, 0, 1, 1, 1]),
+        "of many": (lambda: jnp.clip(jnp.arange(-3.0, 3000), -2, 1)[:3], [-2, -2, -1]),
+        "members": (lambda: jnp.stack([x[0], -1]), [0, -1]),
+    }
+    for name, (call, expected) in calls.items():
+        for _ in range(3):
+            result = call()
+            np.testing.assert_array_equal(result, expected, name)
+        with override(debug_infs=True):
+            assert result.aval is call().aval, name
+    for _ in range(3):
+        # No array of this dtype holds it.
+        with pytest.raises(OverflowError):
+            bits + -1
+        assert jnp.clip(bits, -1, 3).tolist() == [0, 1, 2, 3, 3]

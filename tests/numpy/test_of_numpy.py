@@ -299,3 +299,29 @@ def test_polynomials_of_many_numbers(count: int, dtype: str) -> None:
             result = np.asarray(jnp.polyval(*operands))
             assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
             assert result.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(80, 70), (1, 5000), (5000, 1), (1100, 1000), (0, 9)])
+def test_products_of_all_pairs(dtype: str, shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    special = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-40, 3e38], dtype)
+    a, b = (np.where(rng.random(n) < 0.3, rng.choice(special, n), n / 3) for n in shape)
+    with jax.enable_x64(True), np.errstate(all="ignore"):
+        expected = np.outer(a.astype(dtype), b.astype(dtype))
+        for _ in range(2):
+            result = jnp.outer(jnp.asarray(a, dtype), jnp.asarray(b, dtype))
+            assert (result.dtype, result.shape) == (dtype, shape)
+            np.testing.assert_array_equal(result, expected)
+            np.testing.assert_array_equal(
+                np.signbit(result)[expected == 0], np.signbit(expected)[expected == 0]
+            )
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_bits_of_extreme_numbers(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    x = np.random.default_rng(0).integers(info.min, info.max, 1001, dtype)
+    x[:4] = info.min, info.max, 0, -1
+    with jax.enable_x64(True):
+        np.testing.assert_array_equal(jnp.bitwise_count(jnp.asarray(x)), np.bitwise_count(x))

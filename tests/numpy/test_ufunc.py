@@ -13,6 +13,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax.config import override
 from morphax.test_util import check_grads
 from morphax.transforms.function_identity import Identity, identify
 
@@ -215,3 +216,43 @@ def test_refused(label: str) -> None:
     error, text, call = REFUSED[label]
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_replayed_methods_are_the_methods_themselves(name: str) -> None:
+    """Methods at their second and third call, against calls that are watched, which run alone."""
+    f = getattr(jnp, name)
+    x = jnp.asarray(
+        [[2, 0, 3, 3, 1], [1, 1, 0, 4, 7]], "int32" if name[:4] == "bitw" else "float32"
+    )
+    places, row = jnp.array([1, 4, -1, 1]), x[0, :4]
+    calls = [
+        lambda: f.reduce(x, axis=1),
+        lambda: f.accumulate(x, axis=1),
+        lambda: f.outer(row, x),
+        lambda: f.at(x[0], places, row.astype(f(row, row).dtype), inplace=False),
+        lambda: f.reduceat(x, jnp.array([3, 0, 1]), axis=1),
+    ]
+    for call in calls:
+        with override(debug_infs=True):
+            alone = call()
+        for _ in range(3):
+            given = call()
+            assert given.aval == alone.aval
+            np.testing.assert_allclose(given, alone, rtol=1e-6)
+
+
+def test_values_that_an_array_does_not_hold_are_told_of_at_each_call() -> None:
+    x, places, values = jnp.arange(4), jnp.array([0]), jnp.ones(1)
+    for _ in range(3):
+        with pytest.warns(FutureWarning, match=r"at\[...\].max"):
+            jnp.maximum.at(x, places, values, inplace=False)
+
+
+def test_segments_of_numpy_have_their_special_numbers() -> None:
+    x = np.array([0.0, -0.0, np.nan, 1, np.inf, -np.inf, 1e-40, 3e38, 3e38], np.float32)
+    places = np.array([0, 2, 3, 3, 6, 7, 1, 8])
+    for name in ("add", "subtract", "multiply", "maximum", "minimum", "logical_xor"):
+        f = getattr(jnp, name)
+        expected = jax.jit(lambda x, f=f: f.reduceat(x, places))(x)
+        np.testing.assert_array_equal(f.reduceat(jnp.asarray(x), jnp.asarray(places)), expected)

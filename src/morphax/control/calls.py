@@ -64,6 +64,7 @@ def run_compiled(
     return plan_of(program, options, where).run(operands, committed)
 
 
+@partial(memoize, maxsize=1024)
 def interpreted_operations(place: Sharding, *bodies: Jaxpr) -> int:
     """How many operations of an eager loop at a place are interpreted, before it is compiled.
 

@@ -86,6 +86,11 @@ class Fold(NamedTuple):
         _, rest = lax.scan(step, first, lax.slice_in_dim(rows, 1, None))
         return moveaxis(lax.concatenate([lax.expand_dims(first, (0,)), rest], 0), 0, place)
 
+    def outer(self, a: Any, b: Any) -> Any:
+        """∘ of all pairs: see `ufunc.outer`."""
+        ndim, more = a.aval.ndim, aval_of(b).ndim
+        return self.function(lax.expand_dims(a, range(ndim, ndim + more)) if more else a, b)
+
     def at(self, a: Any, indices: Any, *b: Any) -> Any:
         """`a` after a[i] = a[i] ∘ b for one place after the other: see `ufunc.at`."""
         size, shape = a.aval.size, a.aval.shape
@@ -125,7 +130,7 @@ class Fold(NamedTuple):
     def _over_known_places(self, rows: Any, starts: np.ndarray[Any, Any]) -> Any:
         """Segments whose places are known, laid end to end: the work is their total length."""
         size = rows.aval.shape[0]
-        self._check_places(starts, size)
+        self.check_places(starts, size)
         starts = starts.astype(np.int64)
         counts = np.maximum(np.append(starts[1:], size) - starts, 1)
         ends = np.cumsum(counts)
@@ -162,7 +167,8 @@ class Fold(NamedTuple):
         numbers = lax.iota(starts.aval.dtype, size)
         return lax.scan(step, firsts, (numbers, rows))[0]
 
-    def _check_places(self, starts: np.ndarray[Any, Any], size: int) -> None:
+    def check_places(self, starts: np.ndarray[Any, Any], size: int) -> None:
+        """Refuse segments that begin outside of the axis."""
         wrong = starts[(starts < 0) | (starts >= size)]
         if len(wrong):
             raise IndexError(

@@ -47,6 +47,12 @@ def clip_of_numpy(out: Any, arr: Any, *limits: Any, **_: Any) -> Callable[..., A
     return clip
 
 
+def outer_of_numpy(result: Any, a: Any, b: Any, **_: Any) -> Callable[..., Any] | None:
+    """Row by row, where NumPy's loop is called for each."""
+    is_known = a.dtype == b.dtype == result.dtype and result.dtype.name in ("float32", "float64")
+    return getattr(_kernels, "outer", None) if is_known else None
+
+
 def hypot_of_numpy(out: Any, x: Any, y: Any) -> Callable[..., Any] | None:
     """One step, where the program has 25."""
     dtype = out.dtype
@@ -281,3 +287,38 @@ def polydiv_of_numpy(
         return factors, rest
 
     return polydiv
+
+
+# Functions whose segments NumPy combines to the same numbers, and the kinds of these.
+_COMBINED = {
+    **dict.fromkeys(("add", "subtract", "multiply"), "iufc"),
+    **dict.fromkeys(("maximum", "minimum"), "biuf"),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), "b"),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), "biu"),
+}
+
+
+def segments_of_numpy(
+    name: str, check: Callable[[Any, int], None], out: Any, axis: int
+) -> Callable[..., Any] | None:
+    """Segments of an axis combined by a universal function.
+
+    Args:
+        name: of the function.
+        check: refuses places outside of an axis of this size.
+        out: the result.
+        axis: to go along.
+    """
+    dtype = out.dtype
+    if not isinstance(dtype, np.dtype) or dtype.kind not in _COMBINED.get(name, ""):
+        return None
+    combine = getattr(np, name).reduceat
+
+    def combined(a: Any, places: Any) -> Any:
+        try:
+            return combine(a.astype(dtype, copy=False), places.astype(np.intp), axis, dtype)
+        except IndexError:
+            check(places, a.shape[axis])
+            raise
+
+    return combined

@@ -24,6 +24,7 @@ from ..util.messages import message
 from .arithmetic import multiply
 from .axes import canonical_axes, canonical_axis
 from .contraction import Contraction, Shape, plan_contraction
+from .of_numpy import outer_of_numpy
 from .operands import as_array, check_no_out, of_one_dtype
 from .partial_products import product_as
 from .reductions import sum as sum_
@@ -241,7 +242,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     return _along("inner", a, b, axes, (precision, preferred_element_type))
 
 
-@replayed(2)
+@replayed(2, of_many=outer_of_numpy)
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """aᵢ bⱼ for all pairs of elements.
 

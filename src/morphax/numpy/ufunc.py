@@ -17,8 +17,6 @@ from inspect import Parameter, Signature
 from operator import index
 from typing import Any, final
 
-from .. import lax
-from ..core import aval_of
 from ..lax.ground.axes import check_callable
 from ..util.messages import message
 from .folds import Fold
@@ -45,8 +43,8 @@ class ufunc:
         nargs: how many positional arguments there are; by default `nin`.
         identity: e with e ∘ x = x, the result of `reduce` for no elements; `None` if there is none.
         call: what a call runs instead of mapping `func` over the elements.
-        reduce, accumulate, at, reduceat: what the methods of these names run instead of going from
-            element to element; they take the arguments of the methods but `out` and `inplace`.
+        reduce, accumulate, at, reduceat, outer: what the methods of these names run instead of
+            going from element to element; they take their arguments but `out` and `inplace`.
 
     Operands are arrays or scalars that broadcast together; lists are refused.  There is no
     `where` of a call, and no `out`: arrays are immutable.
@@ -85,6 +83,7 @@ class ufunc:
         accumulate: Callable[..., Any] | None = None,
         at: Callable[..., Any] | None = None,
         reduceat: Callable[..., Any] | None = None,
+        outer: Callable[..., Any] | None = None,
     ) -> None:
         check_callable("jnp.ufunc, argument func", func)
         nin = index(nin)
@@ -101,6 +100,7 @@ class ufunc:
             "accumulate": accumulate,
             "at": at,
             "reduceat": reduceat,
+            "outer": outer,
         }
         function = _on_arrays(self.__name__, func) if call is None else call
         self.__call__ = _refusing(self.__name__, function)
@@ -119,13 +119,20 @@ class ufunc:
         return self._func, self.nin, self.nout, self._options
 
     def __identity_state__(self) -> Mapping[str, Any]:
-        """What tells ufuncs apart (see `transforms.function_identity`)."""
+        """What tells ufuncs apart (see `transforms.function_identity`).
+
+        Those of `jnp` are told by their functions; their methods hold tables of programs.
+        """
+        if self.__module__.startswith(f"{__package__}.") and self._is_found():
+            return {"found": self._func}
         return {"func": self._func, "nin": self.nin, "nout": self.nout, **self._options}
 
     def __reduce__(self) -> Any:
-        if getattr(sys.modules.get(self.__module__), self.__name__, None) is self:
-            return self.__name__
-        return _restored, self._facts()
+        return self.__name__ if self._is_found() else (_restored, self._facts())
+
+    def _is_found(self) -> bool:
+        """Whether it is what its module has under its name."""
+        return getattr(sys.modules.get(self.__module__), self.__name__, None) is self
 
     @property
     def nin(self) -> int:
@@ -210,8 +217,8 @@ class ufunc:
     def outer(self, A: Any, B: Any, /) -> Any:
         """The function of each element of A (m, ...) with each of B (n, ...): (m, ..., n, ...)."""
         A, B = self._operand("outer", A), as_array(f"{self.__name__}.outer", B)
-        ndim = aval_of(B).ndim
-        return self(lax.expand_dims(A, range(A.aval.ndim, A.aval.ndim + ndim)) if ndim else A, B)
+        run = self._options["outer"] or self._fold.outer
+        return run(A, B)
 
     def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
         """`a` after a[i] = a[i] ∘ b (of one operand, f(a[i])) for each place that `indices` names.

@@ -13,36 +13,72 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
+from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from . import arithmetic, exponential, logic
 from .at import AtIndex
 from .cumulative import cumprod, cumsum
 from .folds import Fold, check_mask, leading, single_axis
+from .of_numpy import segments_of_numpy
 from .operands import as_array, as_truth, promoted_inexact
 from .reductions import Reduction, max, min, prod, sum
 from .ufunc import ufunc
 
 Axis = Any
+_REPLAYED = {
+    "reduce": replayed(1, ("initial", "where")),
+    "accumulate": replayed(1),
+    "outer": replayed(2),
+}
+"""How methods are replayed; `at` and `reduceat` are made so."""
 
 
 def _universal(
     function: Callable[..., Any], nin: int = 2, identity: Any = None, **methods: Any
 ) -> ufunc:
-    """A function of `jnp` as a universal function."""
+    """A function of `jnp` as a universal function, whose methods are replayed."""
+    if nin == 2:
+        fold = Fold(function.__name__, function, nin, 1, identity)
+        methods |= {"outer": _outer(fold), "reduceat": _reduceat(fold)}
+        methods |= {
+            name: replayed_as(methods[name])
+            for name, replayed_as in _REPLAYED.items()
+            if name in methods
+        }
     made = ufunc(function, nin, 1, identity=identity, call=function, **methods)
     made.__call__ = function  # which refuses `out` and `where` itself
     made.__module__ = __name__
     return made
 
 
+def _outer(fold: Fold) -> Callable[..., Any]:
+    def outer(a: Any, b: Any) -> Any:
+        return fold.outer(a, b)
+
+    return outer
+
+
+def _reduceat(fold: Fold) -> Callable[..., Any]:
+    def of_numpy(
+        out: Any, a: Any, indices: Any, *, axis: Any, dtype: Any
+    ) -> Callable[..., Any] | None:
+        return segments_of_numpy(fold.name, fold.check_places, out, axis)
+
+    @replayed(2, by_numpy=of_numpy)
+    def reduceat(a: Any, indices: Any, *, axis: Any, dtype: Any) -> Any:
+        return fold.reduceat(a, indices, axis=axis, dtype=dtype)
+
+    return reduceat
+
+
 def _reduced_by(name: str, reduction: Callable[..., Any]) -> Callable[..., Any]:
     """`reduce` by a reduction of `jnp`."""
 
-    def reduce(a: Any, *, axis: Axis, dtype: Any, where: Any, **options: Any) -> Any:
+    def reduce(a: Any, *, axis: Axis, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
         check_mask(name, where)
         if reduction in (sum, prod):
-            return reduction(a, axis, dtype, where=where, **options)
-        return reduction(_as(name, a, dtype), axis, where=where, **options)
+            return reduction(a, axis, dtype, None, keepdims, initial, where)
+        return reduction(_as(name, a, dtype), axis, None, keepdims, initial, where)
 
     return reduce
 
@@ -133,7 +169,13 @@ def _scattered(method: Callable[..., Any]) -> Callable[..., Any]:
     def at(a: Any, indices: Any, b: Any) -> Any:
         return method(AtIndex(a, indices), b)
 
-    return at
+    replaying = replayed(1, ("indices", "b"))(at)
+
+    def quiet_or_warning(a: Any, indices: Any, b: Any) -> Any:
+        """A replay of values that the array may not hold would not warn."""
+        return (replaying if getattr(b, "dtype", None) == a.dtype else at)(a, indices, b)
+
+    return quiet_or_warning
 
 
 def _multiplied_at(a: Any, indices: Any, b: Any) -> Any:

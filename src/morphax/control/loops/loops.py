@@ -105,9 +105,9 @@ def scan(
     check_values("lax.scan", lambda: leaf_names("init", init), init_leaves)
     avals = avals_of(init_leaves)
     slice_avals = tuple([slice_aval(aval_of(x), steps) for x in xs_leaves])
-    in_tree = tree.treedef_tuple((tree.treedef_tuple((init_tree, xs_tree)), _no_kwargs))
 
     def trace(carry_avals: Sequence[Any]) -> tuple[Jaxpr, list[Any], Any]:
+        in_tree = _arguments(init_tree, xs_tree)
         flat = FlatFunction(f, in_tree, "lax.scan")
         info = debug_info("scan", f, in_tree)
         jaxpr, captured = stage_with_operands(flat, [*carry_avals, *slice_avals], info)
@@ -132,6 +132,11 @@ def scan(
         unroll=unrolled(unroll, steps),
     )
     return loop.extra.unflatten(end_carry(outs, loop))
+
+
+def _arguments(*trees: PyTreeDef) -> PyTreeDef:
+    """The structure of the arguments of a call by position."""
+    return tree.treedef_tuple((tree.treedef_tuple(trees), _no_kwargs))
 
 
 def _carry_tree(f: Callable[..., Any], out_tree: PyTreeDef, avals: Sequence[Any]) -> Any:
@@ -218,9 +223,9 @@ def while_loop(
     leaves, structure = tree.flatten(init_val)
     check_values("lax.while_loop", lambda: leaf_names("init_val", init_val), leaves)
     avals = avals_of(leaves)
-    in_tree = tree.treedef_tuple((tree.treedef_tuple((structure,)), _no_kwargs))
 
     def trace(carry_avals: Sequence[Any]) -> tuple[Jaxpr, list[Any], None]:
+        in_tree = _arguments(structure)
         flat = FlatFunction(body_fun, in_tree, "lax.while_loop")
         info = debug_info("while_loop", body_fun, in_tree)
         jaxpr, captured = stage_with_operands(flat, carry_avals, info)
@@ -231,12 +236,12 @@ def while_loop(
     recall = Recall((cond_fun, body_fun), ("while_loop", avals), (structure,))
     if recall.found is None:
         traced = carry_fixpoint(avals, trace)
-        condition, captured = _condition(cond_fun, in_tree, traced.avals)
+        condition, captured = _condition(cond_fun, structure, traced.avals)
         decided = condition.out_avals[0].vma
         if not all([decided <= a.vma for a in traced.avals]):
             # Members that go round more or less often end with different values.
             traced = carry_fixpoint([varying(a, decided) for a in traced.avals], trace)
-            condition, captured = _condition(cond_fun, in_tree, traced.avals)
+            condition, captured = _condition(cond_fun, structure, traced.avals)
         program = (traced.without_captured(), condition, len(captured))
         recall.found = recall.keep(program, [*captured, *traced.captured])
     (loop, condition, cond_nconsts), captured = recall.found
@@ -255,8 +260,9 @@ def while_loop(
 
 
 def _condition(
-    cond_fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any]
+    cond_fun: Callable[..., Any], structure: PyTreeDef, avals: Sequence[Any]
 ) -> tuple[Jaxpr, list[Any]]:
+    in_tree = _arguments(structure)
     flat = FlatFunction(cond_fun, in_tree, "lax.while_loop")
     info = debug_info("while_loop", cond_fun, in_tree)
     jaxpr, captured = stage_with_operands(flat, avals, info)

@@ -23,6 +23,7 @@ from ...core import (
     HasAval,
     Jaxpr,
     attributed_to,
+    aval_of,
     call_or_recorded,
     current_trace,
     hide_frames,
@@ -48,6 +49,7 @@ from .replay_signatures import (
     STATIC,
     Arguments,
     avals_of_signature,
+    is_by_value,
     itself,
     signature_of,
     with_operands,
@@ -151,10 +153,29 @@ class _Replay:
             if self._by_numpy is None and _is_first(self._met, key, signature, given):
                 with recording():
                     return self._function(*args, **kwargs)
-            by_hand = self._by_numpy or (self._of_many if _are_many(signature) else None)
-            made = _program(self._function, by_hand, self._names, signature, args, kwargs)
-            program = self._programs.add(key, made)
+            program = self._programs.add(key, self._made(signature, args, kwargs))
         return None if program is None else program(inputs)
+
+    def _made(
+        self, signature: Sequence[Any], args: Arguments, kwargs: dict[str, Any]
+    ) -> KernelCall | None:
+        """The program of a call, or NumPy's way; `None` if the function itself is to run."""
+        avals = avals_of_signature(signature)
+        staged = _staged(self._function, signature, args, kwargs)
+        if staged is None:
+            return None
+        jaxpr, collect = staged
+        if not avals and sum([aval.size for aval in jaxpr.out_avals]) > _LARGEST_KEPT:
+            return None
+        is_of_many = _are_many([*avals, *jaxpr.out_avals])
+        make = self._by_numpy or (self._of_many if is_of_many else None)
+        by_hand = make and _by_hand(
+            make, self._names, self._parameters[0], jaxpr, signature, args, kwargs
+        )
+        if by_hand is not None:
+            is_large = are_large([*jaxpr.out_avals, *avals])
+            return KernelCall(pooled(by_hand) if is_large else by_hand, jaxpr.out_avals, collect)
+        return kernel_program(jaxpr, *([] if collect is None else [collect]))
 
     def placed_result(self, args: Arguments, kwargs: dict[str, Any]) -> Any:
         """The result of a call for which the host's memory is not the place.
@@ -223,7 +244,7 @@ def _is_first(
         return False
     if is_recording():
         return True
-    if met[key] is not missing or _are_many(signature):
+    if met[key] is not missing or _are_many(avals_of_signature(signature)):
         return False
     if math.prod(_sizes(given)) > _FEW:
         return False
@@ -231,8 +252,8 @@ def _is_first(
     return True
 
 
-def _are_many(signature: Sequence[Any]) -> bool:
-    return any([a.size > _FEW_ELEMENTS for a in avals_of_signature(signature)])
+def _are_many(avals: Sequence[Any]) -> bool:
+    return any([a.size > _FEW_ELEMENTS for a in avals])
 
 
 def _sizes(given: Iterable[Any]) -> Iterator[int]:
@@ -289,32 +310,37 @@ def _staged(
     return (jaxpr, *(collectors or [None])) if all(plain) else None
 
 
-def _program(
-    function: Callable[..., Any],
-    by_numpy: Callable[..., Any] | None,
+def _by_hand(
+    make: Callable[..., Any],
     names: Sequence[str],
+    positions: tuple[int, ...],
+    jaxpr: Jaxpr,
     signature: Sequence[Any],
-    args: tuple[Any, ...],
+    args: Arguments,
     kwargs: dict[str, Any],
-) -> KernelCall | None:
-    avals = avals_of_signature(signature)
-    staged = _staged(function, signature, args, kwargs)
-    if staged is None:
+) -> Callable[..., Any] | None:
+    """NumPy's way to the results, of the operands whose numbers are not in the signature."""
+    # Operands by position, as many as are given there.
+    leading = [
+        aval_of(x) if role == OPERAND and is_by_value(x) else what
+        for x, role, what in zip(args, positions, signature, strict=False)
+    ]
+    count = next((i for i, what in enumerate(leading) if type(what) is tuple), len(leading))
+    numbers = {
+        i: np.asarray(args[i], leading[i].dtype) for i in range(count) if is_by_value(args[i])
+    }
+    given = zip((*names[: len(args)], *kwargs), (*args, *kwargs.values()), strict=True)
+    static = dict(list(given)[count:])
+    # A scalar of NumPy is a constant, even if it is an operand.
+    holds_operand = any([isinstance(x, np.generic) for x in static.values()])
+    if count - len(numbers) != len(jaxpr.invars) or holds_operand:
         return None
-    jaxpr, collect = staged
-    if not avals and sum([aval.size for aval in jaxpr.out_avals]) > _LARGEST_KEPT:
-        return None
-    if by_numpy is not None:
-        # Operands by position, as many as are given there.
-        count = next((i for i, what in enumerate(signature) if type(what) is tuple), len(signature))
-        given = zip((*names[: len(args)], *kwargs), (*args, *kwargs.values()), strict=True)
-        static = dict(list(given)[count:])
-        # A scalar of NumPy is a constant, even if it is an operand.
-        holds_operand = any([isinstance(x, np.generic) for x in static.values()])
-        if count == len(avals) <= len(args) and not holds_operand:
-            by_hand = by_numpy(*jaxpr.out_avals, *avals, **static)
-            if by_hand is not None:
-                is_large = are_large([*jaxpr.out_avals, *avals])
-                function = pooled(by_hand) if is_large else by_hand
-                return KernelCall(function, jaxpr.out_avals, collect)
-    return kernel_program(jaxpr, *([] if collect is None else [collect]))
+    function = make(*jaxpr.out_avals, *leading[:count], **static)
+    if function is None or not numbers:
+        return function
+
+    def with_numbers(*operands: Any) -> Any:
+        rest = iter(operands)
+        return function(*[numbers[i] if i in numbers else next(rest) for i in range(count)])
+
+    return with_numbers

@@ -22,8 +22,9 @@ OPERAND, ARRAY, STATIC = range(3)
 Arguments = tuple[Any, ...]
 
 _SCALARS = frozenset({bool, int, float, complex})
-# Integers that every integer dtype of 8 bits holds, so that converting them cannot fail.
-_SMALL = range(128)
+# Integers that every integer dtype of 8 bits holds, so that converting them cannot fail; and those
+# that count by their values, since unsigned ones do not hold them.
+_SMALL, _BELOW_ZERO = range(128), range(-128, 0)
 _MOST_NESTED = 4
 _CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
 
@@ -72,7 +73,7 @@ def _read(x: Any, role: int, inputs: list[Any], take: Callable[[Array], Any]) ->
             return None
         inputs.append(taken)
         return x.aval
-    if role == OPERAND and kind in _SCALARS:
+    if role == OPERAND and kind in _SCALARS and not is_by_value(x):
         if kind is int and x not in _SMALL:
             return None
         aval = aval_of(x)
@@ -85,6 +86,11 @@ def _read(x: Any, role: int, inputs: list[Any], take: Callable[[Array], Any]) ->
         return None
     key = key_of(x)
     return None if key is None else (key,)
+
+
+def is_by_value(x: Any) -> bool:
+    """Whether an operand counts as a static argument does."""
+    return type(x) is int and x in _BELOW_ZERO
 
 
 def _holds_operands(x: Any, depth: int = 0) -> bool:

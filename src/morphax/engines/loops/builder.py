@@ -58,6 +58,9 @@ class Builder:
         self._dtypes: dict[Any, DType] = {}
         # Avals whose numbers are computed as they are: neither narrow nor complex.
         self._plain: set[Any] = set()
+        # Operations without parameters on such avals, which programs have again and again, by
+        # their avals: what is written for them is what their rule writes.
+        self._ordinary: set[Any] = set()
         # Buffers from this number on belong to the block that is written; so do these.
         self._first_owned = 0
         self._carried: frozenset[Buffer] = frozenset()
@@ -92,11 +95,17 @@ class Builder:
         return outs
 
     def _written(self, eqn: Equation, inputs: Sequence[Value]) -> Sequence[Value]:
+        primitive, outs = eqn.primitive, [v.aval for v in eqn.outvars]
+        kind = (primitive, *outs, *[x.aval for x in eqn.invars])
+        if not eqn.params and kind in self._ordinary:
+            rule: Any = primitive.to_loops
+            return (rule(self, outs[0], *inputs),)
         if (program := program_in_place_of(eqn, "cpu")) is not None:
             return self.inline(program, *inputs, places=self.places)
-        outs = [v.aval for v in eqn.outvars]
-        avals = {*outs, *[x.aval for x in eqn.invars]}
+        avals = set(kind[1:])
         if self._plain.issuperset(avals):
+            if not (eqn.params or primitive.multiple_results or primitive.to_loops is None):
+                self._ordinary.add(kind)
             return self._results_of(eqn, outs, inputs, is_complex=False)
         for aval in outs:
             self.dtype_of(aval)

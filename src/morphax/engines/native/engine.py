@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 from ...array import Array
-from ...core import Atom, Equation, Jaxpr, Primitive, ShapedArray, call_program, without_references
+from ...core import Equation, Jaxpr, Primitive, ShapedArray, call_program, without_references
 from ...core.effects import DebugEffect, IOEffect, OrderedDebugEffect, OrderedIOEffect
 from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership
@@ -124,6 +124,8 @@ def _doubt(jaxpr: Jaxpr) -> str:
         return "XLA hands on what it is given"
     programs, count, gains = [(jaxpr, False)], 0, False
     sizes = {False: 0, True: 0}  # the largest outside of loops, and in them
+    # What an operation without parameters is judged by, which programs have again and again.
+    judged: set[Hashable] = set()
     while programs:
         program, is_repeated = programs.pop()
         count += len(program.eqns)
@@ -131,7 +133,13 @@ def _doubt(jaxpr: Jaxpr) -> str:
             return f"the program has more than {MOST_OPERATIONS} operations"
         sizes[is_repeated] = max(sizes[is_repeated], _largest_size(program))
         for eqn in program.eqns:
+            if not eqn.params:
+                kind = (eqn.primitive, is_repeated, *[x.aval for x in eqn.invars])
+                if kind in judged:
+                    continue
             own = program_in_place_of(eqn, "cpu")
+            if own is None and not eqn.params:
+                judged.add(kind)
             if doubt := (own is None and _doubt_of(eqn)) or _doubt_of_size(eqn, is_repeated):
                 return doubt
             gains = gains or (own is None and _gains(eqn))
@@ -187,12 +195,8 @@ def _largest_size(program: Jaxpr) -> int:
     """The number of elements of the largest array, those in programs of equations left out."""
     made = [v for eqn in program.eqns for v in eqn.outvars]
     known = (*program.invars, *program.constvars, *made)
-    return max(map(_size, known), default=0)
-
-
-def _size(atom: Atom) -> int:
-    """The number of elements."""
-    return atom.aval.size if isinstance(atom.aval, ShapedArray) else 0
+    avals = {v.aval for v in known if isinstance(v.aval, ShapedArray)}
+    return max([x.size for x in avals], default=0)
 
 
 NATIVE: Final[NativeEngine] = NativeEngine()

@@ -124,22 +124,14 @@ def _doubt(jaxpr: Jaxpr) -> str:
         return "XLA hands on what it is given"
     programs, count, gains = [(jaxpr, False)], 0, False
     sizes = {False: 0, True: 0}  # the largest outside of loops, and in them
-    # What an operation without parameters is judged by, which programs have again and again.
-    judged: set[Hashable] = set()
     while programs:
         program, is_repeated = programs.pop()
         count += len(program.eqns)
         if count > MOST_OPERATIONS:
             return f"the program has more than {MOST_OPERATIONS} operations"
         sizes[is_repeated] = max(sizes[is_repeated], _largest_size(program))
-        for eqn in program.eqns:
-            if not eqn.params:
-                kind = (eqn.primitive, is_repeated, *[x.aval for x in eqn.invars])
-                if kind in judged:
-                    continue
+        for eqn in _unlike(program.eqns):
             own = program_in_place_of(eqn, "cpu")
-            if own is None and not eqn.params:
-                judged.add(kind)
             if doubt := (own is None and _doubt_of(eqn)) or _doubt_of_size(eqn, is_repeated):
                 return doubt
             gains = gains or (own is None and _gains(eqn))
@@ -149,6 +141,19 @@ def _doubt(jaxpr: Jaxpr) -> str:
         if size > _most_elements(is_repeated, gains):
             return f"an array has {size} elements, which is much"
     return ""
+
+
+def _unlike(eqns: Sequence[Equation]) -> list[Equation]:
+    """Equations, but one only of those that are judged alike.
+
+    Programs have the same operations on the same avals again and again.  Those that have parameters
+    are not compared.
+    """
+    kinds: dict[Hashable, Equation] = {}
+    for eqn in eqns:
+        kind = id(eqn) if eqn.params else (eqn.primitive, *[x.aval for x in eqn.invars])
+        kinds.setdefault(kind, eqn)
+    return list(kinds.values())
 
 
 def _most_elements(is_repeated: bool, gains: bool) -> int:

@@ -117,6 +117,8 @@ class Elementwise(Primitive):
             operation = partial(b.writer.op, self.name)
         else:
             b.refuse("it has no form of loops")
+        if not params and type(self).to_loops is Elementwise.to_loops:
+            b.always(self, operation, cost)
         return b.elementwise(out, operation, *operands, cost=cost)
 
     def loop_cost(self, **params: Any) -> int:

@@ -175,15 +175,14 @@ def _types_in(jaxpr: Jaxpr) -> Iterator[Sharding]:
         if any([avals[i].split is not None for i in binding_operands(jaxpr, False)]):
             return
     # Where operands say nothing of a mesh, an operation says it: `reshard`, or zeros of a type.
-    made = [split for e in jaxpr.eqns for split in _splits_of(e.outvars) if not _is_typed(e.invars)]
+    made: list[Any] = []
+    if _splits_of([v for e in jaxpr.eqns for v in e.outvars]):
+        typed = [e for e in jaxpr.eqns if not _splits_of(e.invars)]
+        made = [split for e in typed for split in _splits_of(e.outvars)]
     for split in (*_splits_of(jaxpr.constvars), *made):
         mesh = mesh_with_axes(split.mesh)
         if mesh is not None and mesh.size > 1:
             yield named(AbstractSharding(split.mesh, ((),) * len(split.spec)), mesh)
-
-
-def _is_typed(atoms: Sequence[Atom]) -> bool:
-    return bool(_splits_of(atoms))
 
 
 def _splits_of(atoms: Sequence[Atom]) -> list[Any]:

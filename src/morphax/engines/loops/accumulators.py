@@ -40,9 +40,16 @@ _MOST_ELEMENTS, _FEWEST_STEPS = 8, 4
 
 def with_accumulators(program: LoopProgram) -> LoopProgram:
     """The program with memory of its own for what loops change in all their steps."""
-    numbers = [x.result.number for x in walk(program.body) if isinstance(x, (Assign, Load))]
-    numbers += [x.counter.number for x in walk(program.body) if type(x) is For]
-    rewriting = _Rewriting(max(numbers, default=0))
+    numbers, has_loops = [0], False
+    for x in walk(program.body):
+        if type(x) is Assign or type(x) is Load:
+            numbers.append(x.result.number)
+        elif type(x) is For:
+            numbers.append(x.counter.number)
+            has_loops = True
+    if not has_loops:
+        return program
+    rewriting = _Rewriting(max(numbers))
     body = rewriting.block(program.body)
     temporaries = (*program.temporaries, *rewriting.made)
     return replace(program, body=body, temporaries=temporaries) if rewriting.made else program

@@ -14,23 +14,20 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
-from ...core import Equation, Jaxpr, Literal, ShapedArray
+from ...core import Equation, Jaxpr, Literal, Primitive, ShapedArray
 from ...util.messages import message
 from ..programs_in_place import program_in_place_of
 from ..xla.literals import host_constant
 from .callees import Callee
+from .environment import Environment
 from .forms import held_dtype, is_complex_aval, narrow_form, takes_complex
 from .fusion import Fusion
 from .narrow import HELD, TO_ROUND, held, is_narrow, rounded
 from .operations import NoOperation
 from .program import ORIGIN, Buffer, Const, DType, Index, Kind, Operand
-from .uses import uses_of
 from .values import Indices, Place, Shape, Value, View, are_row_major, row_major
 from .views import split_axes, viewed_strides
 from .writer import Writer
-
-# So many operations may be pending above each other: loops stay readable, the stack shallow.
-_DEEPEST = 40
 
 
 @final
@@ -58,6 +55,9 @@ class Builder:
         self._dtypes: dict[Any, DType] = {}
         # Avals whose numbers are computed as they are: neither narrow nor complex.
         self._plain: set[Any] = set()
+        # What rules have said by `always`, and of which operations on which avals.
+        self._forms: dict[Any, tuple[Callable[..., Operand], int]] = {}
+        self._kind: Any = None
         # Buffers from this number on belong to the block that is written; so do these.
         self._first_owned = 0
         self._carried: frozenset[Buffer] = frozenset()
@@ -68,7 +68,7 @@ class Builder:
         self, jaxpr: Jaxpr, *operands: Value, places: Sequence[Place | None] = ()
     ) -> list[Value]:
         """Write the equations of a program; its results, at `places` where these are given."""
-        env = _Environment(self, jaxpr)
+        env = Environment(self, jaxpr)
         for var, value in zip(jaxpr.invars, operands, strict=True):
             env.bind(var, value)
         for var, constant in zip(jaxpr.constvars, jaxpr.consts, strict=True):
@@ -92,12 +92,17 @@ class Builder:
         return outs
 
     def _written(self, eqn: Equation, inputs: Sequence[Value]) -> Sequence[Value]:
+        outs = [v.aval for v in eqn.outvars]
+        kind = (eqn.primitive, *outs, *[x.aval for x in eqn.invars])
+        self._kind = None if eqn.params else kind
+        if self._kind and (form := self._forms.get(kind)) is not None:
+            return (self.elementwise(outs[0], form[0], *inputs, cost=form[1]),)
         if (program := program_in_place_of(eqn, "cpu")) is not None:
             return self.inline(program, *inputs, places=self.places)
-        outs = [v.aval for v in eqn.outvars]
-        avals = {*outs, *[x.aval for x in eqn.invars]}
+        avals = {*kind[1:]}
         if self._plain.issuperset(avals):
             return self._results_of(eqn, outs, inputs, is_complex=False)
+        self._kind = None
         for aval in outs:
             self.dtype_of(aval)
         special = {x for x in avals if is_narrow(x) or is_complex_aval(x)}
@@ -135,6 +140,15 @@ class Builder:
             if not is_complex:
                 raise
             self.refuse("complex numbers have no form of loops")
+
+    def always(self, primitive: Primitive, operation: Callable[..., Operand], cost: int) -> None:
+        """What a rule says that does no more than `elementwise`, of this operation and cost.
+
+        Programs have the same operations on the same avals again and again: their rule is not
+        asked again.  Rules may use those of other primitives, of which this is not noted.
+        """
+        if self._kind is not None and self._kind[0] is primitive:
+            self._forms[self._kind] = operation, cost
 
     def _rounded(self, value: Value, aval: Any) -> Value:
         """What float32 has computed, as numbers of the dtype that it is computed for."""
@@ -360,41 +374,3 @@ class Builder:
         if axes is not None:
             return self.view(x, shape, axes)
         return self.placed(shape, self.fusion.whole(x).reshaped(shape))
-
-
-@final
-class _Environment:
-    """The values of the variables of one program, as long as they are read."""
-
-    def __init__(self, b: Builder, jaxpr: Jaxpr) -> None:
-        self.b = b
-        self.uses = uses_of(jaxpr)
-        self.values: dict[Any, Value] = {}
-
-    def read_all(self, atoms: Sequence[Any]) -> list[Value]:
-        literal, values = self.b.literal, self.values
-        return [literal(a) if type(a) is Literal else values[a] for a in atoms]
-
-    def bind(self, var: Any, value: Value, place: Place | None = None) -> None:
-        """Let a variable have a value, which is to be stored at `place` once it is."""
-        if not (count := self.uses.counts.get(var, 0)):
-            return
-        value.is_shared = value.is_shared or count > 1
-        self.values[var] = value
-        value.holders += 1
-        self.b.live.add(value)
-        if value.element is not None:
-            if place is not None:
-                self.b.fusion.destinations[value] = place
-            if value.depth > _DEEPEST:
-                self.b.fusion.stored(value)
-
-    def drop(self, var: Any) -> None:
-        value = self.values.pop(var)
-        value.holders -= 1
-        if not value.holders:
-            self.b.live.discard(value)
-
-    def close(self) -> None:
-        for var in list(self.values):
-            self.drop(var)

@@ -54,7 +54,9 @@ def read_buffers(body: Body) -> set[Buffer]:
     """The buffers that some statement reads."""
     read: set[Buffer] = set()
     for statement in walk(body):
-        read.update(_read_by(statement))
+        # Most are assignments, which read none.
+        if type(statement) is not Assign:
+            read.update(_read_by(statement))
     return read
 
 

@@ -329,30 +329,17 @@ class Fusion:
         """Whether reading it here, where it is not cheap, breaks a rule of fusion."""
         trial = self._trial
         assert trial is not None, "in a nest"
-        if self._is_vector(value, indices):
-            return True
-        if value.is_shared:
-            if value in trial.index_of:
+        is_repeated, is_same_in_steps = trial.ways.get(indices) or self._way(indices)
+        if self.has_vectors and value.cost >= _EXPENSIVE:
+            # It is expensive, and here would be computed element by element.
+            is_single = trial.dependent or not trial.loops or is_same_in_steps
+            if is_single and value.size >= _VECTOR:
                 return True
-            return trial.guards > 0 or not self._reads_each_once(value, indices)
-        return self._is_repeated(indices)
-
-    def _is_vector(self, value: Value, indices: Indices) -> bool:
-        """Whether it is expensive, and here would be computed element by element."""
-        trial = self._trial
-        assert trial is not None, "in a nest"
-        if not self.has_vectors or value.cost < _EXPENSIVE:
-            return False
-        if not trial.dependent and trial.loops:
-            _, is_same_in_steps = self._way(indices)
-            if not is_same_in_steps:
-                return False
-        return value.size >= _VECTOR
-
-    def _is_repeated(self, indices: Indices) -> bool:
-        """Whether an open loop runs through the same indices again and again."""
-        is_repeated, _ = self._way(indices)
-        return is_repeated
+        if not value.is_shared:
+            return is_repeated
+        if value in trial.index_of or trial.guards > 0:
+            return True
+        return is_repeated or not self._reads_each_once(value, indices)
 
     def _way(self, indices: Indices) -> tuple[bool, bool]:
         """Whether an open loop runs through them again and again, and whether the innermost does.
@@ -371,9 +358,7 @@ class Fusion:
         return way
 
     def _reads_each_once(self, value: Value, indices: Indices) -> bool:
-        """Whether the open loops run through all elements, each once."""
-        if self._is_repeated(indices):
-            return False
+        """Whether the open loops, none of which repeats, run through all elements, each once."""
         trial = self._trial
         assert trial is not None, "in a nest"
         counters = {name for name, _ in trial.loops}

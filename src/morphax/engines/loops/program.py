@@ -283,13 +283,16 @@ def blocks_of(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
     return ()
 
 
+_WITH_BLOCKS = frozenset((For, While, If))
+
+
 def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
     """All statements, those in blocks after the one that holds them."""
     open_blocks = [iter(body)]
     while open_blocks:
         for statement in open_blocks[-1]:
             yield statement
-            if type(statement) in (For, While, If):
+            if type(statement) in _WITH_BLOCKS:
                 open_blocks += map(iter, reversed(blocks_of(statement)))
                 break
         else:

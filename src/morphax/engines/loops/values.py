@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple, final
 
 from ...util.records import dataclass
@@ -66,7 +67,8 @@ class Place:
         return Place(self.buffer, row_major(shape), self.offset)
 
 
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+@lru_cache(1024)
+def row_major(shape: Shape) -> tuple[int, ...]:
     """Strides of an array without gaps."""
     strides, step = [], 1
     for n in reversed(shape):

@@ -75,7 +75,7 @@ class Writer:
                 return constant
         dtype = result_dtype(operation, tuple([x.dtype for x in operands]))
         assert dtype is not None, f"{operation} needs a dtype"
-        if operation in NEUTRAL:
+        if operation in NEUTRAL and Const in map(type, operands):
             same = unchanged(operation, operands)
             if same is not None:
                 return same

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 from ...array import Array
-from ...core import Atom, Equation, Jaxpr, Primitive, ShapedArray, call_program, without_references
+from ...core import Equation, Jaxpr, Primitive, ShapedArray, call_program, without_references
 from ...core.effects import DebugEffect, IOEffect, OrderedDebugEffect, OrderedIOEffect
 from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership
@@ -130,7 +130,7 @@ def _doubt(jaxpr: Jaxpr) -> str:
         if count > MOST_OPERATIONS:
             return f"the program has more than {MOST_OPERATIONS} operations"
         sizes[is_repeated] = max(sizes[is_repeated], _largest_size(program))
-        for eqn in program.eqns:
+        for eqn in _unlike(program.eqns):
             own = program_in_place_of(eqn, "cpu")
             if doubt := (own is None and _doubt_of(eqn)) or _doubt_of_size(eqn, is_repeated):
                 return doubt
@@ -141,6 +141,19 @@ def _doubt(jaxpr: Jaxpr) -> str:
         if size > _most_elements(is_repeated, gains):
             return f"an array has {size} elements, which is much"
     return ""
+
+
+def _unlike(eqns: Sequence[Equation]) -> list[Equation]:
+    """Equations, but one only of those that are judged alike.
+
+    Programs have the same operations on the same avals again and again.  Those that have parameters
+    are not compared.
+    """
+    kinds: dict[Hashable, Equation] = {}
+    for eqn in eqns:
+        kind = id(eqn) if eqn.params else (eqn.primitive, *[x.aval for x in eqn.invars])
+        kinds.setdefault(kind, eqn)
+    return list(kinds.values())
 
 
 def _most_elements(is_repeated: bool, gains: bool) -> int:
@@ -187,12 +200,8 @@ def _largest_size(program: Jaxpr) -> int:
     """The number of elements of the largest array, those in programs of equations left out."""
     made = [v for eqn in program.eqns for v in eqn.outvars]
     known = (*program.invars, *program.constvars, *made)
-    return max(map(_size, known), default=0)
-
-
-def _size(atom: Atom) -> int:
-    """The number of elements."""
-    return atom.aval.size if isinstance(atom.aval, ShapedArray) else 0
+    avals = {v.aval for v in known if isinstance(v.aval, ShapedArray)}
+    return max([x.size for x in avals], default=0)
 
 
 NATIVE: Final[NativeEngine] = NativeEngine()

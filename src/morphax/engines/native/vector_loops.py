@@ -131,28 +131,31 @@ def _vectors_of(counters: Iterable[Name], body: Iterable[Statement]) -> frozense
     """The names that differ from step to step."""
     vectors = set(counters)
     for statement in body:
-        if isinstance(statement, Assign):
+        if type(statement) is Assign:
             uses = statement.operands
-        elif isinstance(statement, Load):
+            # Most are of names and constants.
+            if not vectors.isdisjoint(uses):
+                vectors.add(statement.result)
+                continue
+        elif type(statement) is Load:
             uses = (statement.index,)
         else:
             continue
         for x in uses:
-            names = [name for name, _ in x.terms] if type(x) is Index else (x,)
-            if not vectors.isdisjoint(names):
+            if type(x) is Index and not vectors.isdisjoint([name for name, _ in x.terms]):
                 vectors.add(statement.result)
                 break
     return frozenset(vectors)
 
 
-def width_of(body: Iterable[Statement]) -> int:
+def width_of(body: Sequence[Statement]) -> int:
     """The fewest steps that keep registers as full as any number does, to a tenth."""
+    dtypes = Counter([x.result.dtype for x in body if type(x) is Assign])
+    dtypes.pop(INDEX, None)
+    dtypes.update([x.buffer.dtype for x in body if type(x) is Load or type(x) is Store])
     sizes: Counter[int] = Counter()
-    for statement in body:
-        if isinstance(statement, (Load, Store)):
-            sizes[statement.buffer.dtype.itemsize] += 1
-        elif isinstance(statement, Assign) and statement.result.dtype != INDEX:
-            sizes[statement.result.dtype.itemsize] += 1
+    for dtype, n in dtypes.items():
+        sizes[dtype.itemsize] += n
 
     def cost(width: int) -> float:
         return sum([n * max(size * width / _BYTES, 1) for size, n in sizes.items()]) / width
@@ -172,7 +175,7 @@ def _is_sound(plan: VectorLoop) -> bool:
     """
     written: dict[Buffer, Index] = {}
     for statement in plan.body:
-        if isinstance(statement, Store):
+        if type(statement) is Store:
             if plan.factor(statement.index) not in (1, -1):
                 return False
             if written.setdefault(statement.buffer, statement.index) != statement.index:

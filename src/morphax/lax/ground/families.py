@@ -111,9 +111,14 @@ class Elementwise(Primitive):
                 b.refuse("complex numbers have no form of loops")
             operation = partial(self.scalar_of_complex, b.writer, **params)
             return b.elementwise(out, operation, *operands, cost=_OF_COMPLEX * cost)
-        if self.name not in loops.SIGNATURES and type(self).scalar is Elementwise.scalar:
+        if type(self).scalar is not Elementwise.scalar:
+            operation = partial(self.scalar, b.writer, **params)
+        elif self.name in loops.SIGNATURES:
+            operation = partial(b.writer.op, self.name)
+        else:
             b.refuse("it has no form of loops")
-        operation = partial(self.scalar, b.writer, **params)
+        if not params and type(self).to_loops is Elementwise.to_loops:
+            b.always(self, operation, cost)
         return b.elementwise(out, operation, *operands, cost=cost)
 
     def loop_cost(self, **params: Any) -> int:

@@ -297,6 +297,14 @@ def test_programs_on_several_devices() -> None:
             program.call(x)
         with pytest.raises(ValueError, match=r"the axes {'x': 2} of the exported"):
             program.in_shardings_jax(jax.sharding.Mesh(devices, ("y",)))
+    axes = mesh.abstract_mesh
+    described = jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=jax.NamedSharding(axes, jax.P("x")))
+    without_devices = export.export(jax.jit(doubled_sums))(described)
+    assert without_devices.nr_devices == 2
+    assert [s.spec for s in without_devices.in_shardings_jax(axes)] == [jax.P("x")]
+    np.testing.assert_array_equal(
+        without_devices.call(jax.device_put(x, split)), exported.call(jax.device_put(x, split))
+    )
     anywhere = export.export(jax.jit(doubled_sums))(x)
     out = anywhere.call(jax.device_put(x, split))
     np.testing.assert_array_equal(out, doubled_sums(x))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import NamedSharding, P, lax
+from morphax.experimental import io_callback
 from morphax.sharding import AxisType, auto_axes, explicit_axes, reshard
 from tests.stress.process import run
 
@@ -26,6 +28,37 @@ def mesh(two_devices: list[Any]) -> Iterator[Any]:
 
 def kind(x: Any) -> str:
     return str(jax.typeof(x))
+
+
+def test_other_axes_of_the_same_devices(mesh: Any) -> None:
+    """A program may divide its devices anew, along axes that no mesh of devices has."""
+    turned = jax.sharding.AbstractMesh((1, 2), ("b", "c"), (AxisType.Explicit,) * 2)
+
+    def halves(x: Any) -> Any:
+        with jax.sharding.use_abstract_mesh(turned):
+            return reshard(x, P(None, "c")) * 2
+
+    rows = reshard(X, P("x"))
+    for out in (jax.jit(halves)(rows), halves(rows)):
+        assert kind(out) == "float32[4,2@c]"
+        assert out.sharding.mesh.devices.tolist() == [mesh.devices.tolist()]
+        np.testing.assert_array_equal(out, 2 * X)
+
+
+def test_calls_of_python_get_whole_operands(mesh: Any) -> None:
+    rows, seen = reshard(X, P("x")), []
+
+    def doubled(x: Any) -> Any:
+        seen.append(x.shape)
+        return 2 * np.asarray(x)
+
+    whole = jax.ShapeDtypeStruct(X.shape, X.dtype)
+    for call in (jax.pure_callback, io_callback):
+        function = partial(call, doubled, whole)
+        for out in (function(rows), jax.jit(function)(rows)):
+            assert kind(out) == "float32[4,2]"
+            np.testing.assert_array_equal(out + rows, 3 * X)
+    assert set(seen) == {X.shape}
 
 
 def test_resharding(mesh: Any) -> None:

@@ -111,7 +111,7 @@ def test_types_of_arrays(mesh: Any) -> None:
     assert repr(x.aval) == "ShapedArray(float32[4@x,2])"
     assert jax.typeof(x).sharding == NamedSharding(mesh.abstract_mesh, P("x", None))
     assert jax.typeof(x).str_short(mesh_axis_types=True) == "f32[4@x,2]({Explicit: ('x',)})"
-    assert jax.typeof(1.0).sharding.mesh.empty
+    assert jax.typeof(1.0).sharding == NamedSharding(mesh.abstract_mesh, P())
     assert x.addressable_shards[0].data.aval.split is None
     assert jax.device_put(x, mesh.devices.flat[1]).aval.split is None
     assert str(jnp.zeros_like(x).aval) == "float32[4@x,2]"

@@ -23,7 +23,7 @@ from .axes import (
     jaxpr_axis_names,
     with_axes,
 )
-from .axis_flow import AxisFlow, each_alone, same_axes, without_axes
+from .axis_flow import AxisFlow, each_alone, gathered, same_axes, without_axes
 from .captures import (
     captures_as_operands,
     constants_as_arguments,
@@ -259,6 +259,7 @@ __all__ = [
     "extended_name_stack",
     "frames_hidden",
     "frames_hidden_in",
+    "gathered",
     "has_ordered",
     "held_for_a_while",
     "hide_frames",

@@ -75,6 +75,11 @@ def each_alone(*avals: ShapedArray) -> AxisFlow:
     return AxisFlow(labels, labels)
 
 
+def gathered(*avals: ShapedArray, results: Sequence[ShapedArray]) -> AxisFlow:
+    """Results are whole, however operands are split: who computes them gets whole operands."""
+    return AxisFlow(each_alone(*avals).operands, tuple([(None,) * r.ndim for r in results]))
+
+
 def split_on_mesh(
     name: str, flow: AxisFlow | None, avals: Sequence[Any], results: Sequence[Any]
 ) -> tuple[Any, ...]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Any, Final, final
 
 from ..config import make_user_context
+from ..core.aval import ShapedArray, install_shown_sharding
 from ..core.mesh import AbstractMesh
 from ..core.partition_spec import PartitionSpec
 from ..core.shape_struct import install_meaning_of_specs
 from ..util.messages import described, message
 from .mesh import Mesh, mesh_of_block
-from .named_sharding import NamedSharding
+from .named_sharding import NamedSharding, named
 from .sharding import Sharding
 
 _current: Final = make_user_context(None)
@@ -98,12 +99,15 @@ def mesh_with_axes(axes: AbstractMesh, near: Mesh | AbstractMesh | None = None) 
         near: the mesh that an operand is on.
 
     Returns:
-        That of the operand or the current one, if it has such axes; else the only one that has.
+        That of the operand or the current one, if it has such axes; else the only one that has; and
+        if there is none, the devices of the first of both along these axes.
     """
-    for mesh in (near, _current.value):
-        if isinstance(mesh, Mesh) and mesh.abstract_mesh.has_axes_of(axes):
-            return mesh.update(axis_types=axes.axis_types)
-    return Mesh.with_axes_of(axes)
+    meshes = [mesh for mesh in (near, _current.value) if isinstance(mesh, Mesh)]
+    for mesh in meshes:
+        if mesh.abstract_mesh.has_axes_of(axes):
+            return mesh.along(axes)
+    named = Mesh.with_axes_of(axes)
+    return meshes[0].along(axes) if named is None and meshes else named
 
 
 def with_devices(sharding: Any) -> Any:
@@ -183,4 +187,12 @@ def sharding_of_spec(
     return NamedSharding(mesh, spec)
 
 
+def _shown(aval: ShapedArray) -> NamedSharding:
+    """What a type says for users; one that says nothing, that it is whole on the current mesh."""
+    if aval.split is None:
+        return NamedSharding(get_abstract_mesh(), PartitionSpec(*[None] * aval.ndim))
+    return named(aval.split)
+
+
 install_meaning_of_specs(sharding_of_spec)
+install_shown_sharding(_shown)

@@ -110,6 +110,19 @@ class Mesh(NamedAxes):
         alike = [m for m in list(cls._known.values()) if m.abstract_mesh.has_axes_of(axes)]
         return alike[0].update(axis_types=axes.axis_types) if _are_one(alike) else None
 
+    def along(self, axes: AbstractMesh) -> Mesh | None:
+        """The same devices in the same order along such axes; `None` if these are not as many.
+
+        Example:
+            >>> import morphax as jax
+            >>> mesh = jax.make_mesh((1,), ("x",))
+            >>> mesh.along(jax.sharding.AbstractMesh((1, 1), ("a", "b"))).axis_names
+            ('a', 'b')
+        """
+        if axes.empty or axes.size != self.size:
+            return None
+        return Mesh(self.devices.reshape(axes.axis_sizes), axes.axis_names, axes.axis_types)
+
     @property
     def device_ids(self) -> NDArray[np.int64]:
         """The numbers of the devices, in the grid."""

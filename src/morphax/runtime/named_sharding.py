@@ -10,7 +10,6 @@ import numpy as np
 
 from ..config import current as current_config
 from ..core.abstract_sharding import AbstractSharding
-from ..core.aval import ShapedArray, install_shown_sharding
 from ..core.mesh import AbstractMesh
 from ..core.partition_spec import PartitionSpec, names_of
 from ..util.memo import memoize
@@ -235,16 +234,6 @@ def named(split: AbstractSharding, mesh: Mesh | AbstractMesh | None = None) -> N
     entries = [names or None for names in split.spec]
     spec = PartitionSpec(*entries, unreduced=split.unreduced, reduced=split.reduced)
     return NamedSharding(split.mesh if mesh is None else mesh, spec)
-
-
-def _shown(aval: ShapedArray) -> NamedSharding:
-    if aval.split is None:
-        return NamedSharding(_no_mesh, PartitionSpec(*[None] * aval.ndim))
-    return named(aval.split)
-
-
-_no_mesh = AbstractMesh((), ())
-install_shown_sharding(_shown)
 
 
 def _wrong_type(argument: str, given: object, expected: str, fix: str) -> TypeError:

@@ -24,10 +24,8 @@ from ..core import (
 )
 from ..lax.elementwise.convert import convert
 from ..lax.ground.linear_structure import instantiate
-from ..lax.reference.ref_access import add_to
 from ..util.messages import message
 from ..util.records import dataclass
-from .cotangent_targets import DidntWant, DontWant, GradRef, GradValue, targets_of
 from .flattening import as_output
 from .tape import Tape
 
@@ -139,77 +137,7 @@ class JVP(DerivativeMap):
         )
 
 
-@final
-class VJP(DerivativeMap):
-    """The map ȳ ↦ ∂f(x)ᵀ ȳ that `vjp` returns."""
-
-    __slots__ = ()
-
-    @frames_hidden
-    def __call__(self, *cotangents: Any) -> Any:
-        if len(cotangents) != 1:
-            raise TypeError(
-                message(
-                    "the pullback of vjp",
-                    given=f"{len(cotangents)} arguments",
-                    expected="one, as fun has one result, even if that is a tuple",
-                    fix="Pass the cotangents of a tuple as a tuple.",
-                )
-            )
-        results = map(tangent_output, self._pull_back(cotangents[0]))
-        return self._facts.in_tree.unflatten(results)[0]
-
-    def with_refs(self, *chosen: Any) -> Callable[[Any], Any]:
-        """The map that adds cotangents to references instead of returning them.
-
-        Args:
-            *chosen: like the arguments of the function, with a reference for each array whose
-                cotangent is to be added to it, and else `jax.ad.GradValue()` (return the
-                cotangent) or `jax.ad.DontWant()`.
-
-        Returns:
-            The pullback, whose result has `jax.ad.GradRef()` and `jax.ad.DidntWant()` in place of
-            the cotangents that it does not return.
-
-        Example:
-            >>> import morphax as jax
-            >>> total = jax.new_ref(1.0)
-            >>> _, f_vjp = jax.vjp(lambda x, y: x * y, 2.0, 3.0)
-            >>> f_vjp.with_refs(total, jax.ad.DontWant())(1.0), total[...]
-            ((GradRef(), DidntWant()), Array(4., dtype=float32, weak_type=True))
-        """
-        targets = targets_of(chosen, self._facts.in_tree)
-
-        def pullback(cotangents: Any) -> Any:
-            results = self._pull_back(cotangents)
-            return self._facts.in_tree.unflatten(map(delivered, targets, results))[0]
-
-        return pullback
-
-    def _pull_back(self, cotangents: Any) -> list[Any]:
-        """The cotangent of each leaf of the arguments, `Zero` where there is none."""
-        facts = self._facts
-        leaves, given_tree = tree.flatten(cotangents)
-        where = "the pullback of vjp"
-        if given_tree != facts.out_tree:
-            raise ValueError(
-                message(
-                    f"{where}, cotangents",
-                    given=f"{given_tree}",
-                    expected=f"the structure of the result, {facts.out_tree}",
-                    fix="Give one cotangent per leaf of the result of fun.",
-                )
-            )
-        check_tangents(where, facts.out_names, leaves, facts.out_avals, are_cotangents=True)
-        results = self._tape.pull_back(zip(facts.out_slots, leaves, strict=True))
-        return [
-            cotangent_of(results, slot, aval)
-            for slot, aval in zip(facts.in_slots, facts.in_avals, strict=True)
-        ]
-
-
-for _map in (JVP, VJP):
-    tree.register_pytree_node(_map, _map.flattened, _map.unflattened)
+tree.register_pytree_node(JVP, JVP.flattened, JVP.unflattened)
 
 
 def check_tangents(
@@ -271,14 +199,3 @@ def cotangent_of(results: dict[int, Any], slot: int | None, aval: ShapedArray) -
 def cotangent_output(results: dict[int, Any], slot: int | None, aval: ShapedArray) -> Any:
     """The cotangent of one argument as the user sees it."""
     return tangent_output(cotangent_of(results, slot, aval))
-
-
-def delivered(target: Any, cotangent: Operand) -> Any:
-    """What the user gets for an argument, after the cotangent has been added to a reference."""
-    if isinstance(target, GradValue):
-        return tangent_output(cotangent)
-    if isinstance(target, DontWant):
-        return DidntWant()
-    if not is_zero(cotangent):
-        add_to(target, (), cotangent)
-    return GradRef()

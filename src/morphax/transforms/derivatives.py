@@ -34,7 +34,7 @@ from ..lax.reference.references import Ref
 from ..lax.shape.resharding import tied
 from ..tree import PyTreeDef
 from ..util.messages import described, message
-from .derivative_maps import JVP, VJP, MapFacts, check_tangents, tangent_output
+from .derivative_maps import JVP, MapFacts, check_tangents, tangent_output
 from .flattening import (
     FlatFunction,
     argument_names,
@@ -47,6 +47,8 @@ from .flattening import (
 )
 from .jvp import JVPTrace, JVPTracer
 from .linearize import LinearizeTrace
+from .pullback import VJP
+from .saved_arguments import saveable_leaves
 from .transposition import backward_pass
 
 
@@ -203,15 +205,15 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         >>> f_jvp(2.0)
         Array(2., dtype=float32, weak_type=True)
     """
-    out, facts, trace, flat = _recorded("linearize", fun, primals, has_aux)
+    out, facts, trace, flat, _ = _recorded("linearize", fun, primals, has_aux)
     f_jvp = JVP(trace.tape, facts, fun)
     return (out, f_jvp, flat.aux) if has_aux else (out, f_jvp)
 
 
 def _recorded(
     where: str, fun: Callable[..., Any], primals: Sequence[Operand], has_aux: bool
-) -> tuple[Any, MapFacts, LinearizeTrace, FlatFunction]:
-    """Run a function; its result, and the tape with what is known of its ends."""
+) -> tuple[Any, MapFacts, LinearizeTrace, FlatFunction, list[Any]]:
+    """Run a function; its result, the tape with what is known of its ends, and the arguments."""
     leaves, flat = prepare(where, fun, primals, has_aux)
     outs, out_slots, in_slots, trace = linearized(
         flat, leaves, [is_differentiable(x) for x in leaves]
@@ -226,12 +228,16 @@ def _recorded(
         out_tree=flat.out_tree,
         in_names=names_on_demand(fun, flat.in_tree),
     )
-    return flat.out_tree.unflatten(outs), facts, trace, flat
+    return flat.out_tree.unflatten(outs), facts, trace, flat, leaves
 
 
 @frames_hidden
 def vjp(
-    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Any = ()
+    fun: Callable[..., Any],
+    *primals: Any,
+    has_aux: bool = False,
+    reduce_axes: Any = (),
+    saveable_args: Any = True,
 ) -> tuple[Any, ...]:
     """f(x) and the map that pulls cotangents back: ȳ ↦ ∂f(x)ᵀ ȳ.
 
@@ -240,11 +246,15 @@ def vjp(
         *primals: its arguments x.
         has_aux: whether `fun` returns a pair of result and auxiliary data.
         reduce_axes: must be empty.
+        saveable_args: whether `f_vjp` may keep arguments that it needs: a bool, or a tuple with one
+            for each argument, in which tuples may stand for trees.  Those that it may not keep are
+            assigned to `f_vjp.args_res` before it is applied.
 
     Returns:
         ``(f(x), f_vjp)``, and the auxiliary data third if `has_aux`; `f_vjp` takes a cotangent with
         the structure of the result and returns one cotangent per argument, as a tuple.  It is also
-        a tree, whose leaves are the residuals, and so may be returned from a jitted function.
+        a tree, whose leaves are the residuals, and so may be returned from a jitted function:
+        arguments, which `f_vjp.args_res` shows, and `f_vjp.opaque_residuals`.
 
     Example:
         >>> import morphax as jax
@@ -254,8 +264,9 @@ def vjp(
         (Array(3., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
     """
     check_reduce_axes("vjp", reduce_axes)
-    out, facts, trace, flat = _recorded("vjp", fun, primals, has_aux)
-    f_vjp = VJP(trace.tape, facts, fun)
+    out, facts, trace, flat, leaves = _recorded("vjp", fun, primals, has_aux)
+    saveable = None if saveable_args is True else saveable_leaves(saveable_args, facts.in_tree)
+    f_vjp = VJP(trace.tape, facts, fun, leaves, saveable)
     return (out, f_vjp, flat.aux) if has_aux else (out, f_vjp)
 
 

@@ -14,12 +14,14 @@ import numpy as np
 
 from ...array import Array
 from ...core import (
+    AxisFlow,
     BatchAxes,
     Effects,
     IOEffect,
     Operand,
     OrderedIOEffect,
     Param,
+    gathered,
     no_effects,
     not_linear,
     outside_transformations,
@@ -48,6 +50,9 @@ class CallsPython(CallsHost):
         self, *avals: Any, result_avals: tuple[Any, ...], **_: Param
     ) -> tuple[Any, ...]:
         return result_avals
+
+    def axis_flow(self, *avals: Any, result_avals: tuple[Any, ...], **_: Param) -> AxisFlow:
+        return gathered(*avals, results=result_avals)
 
     def params_of_batch(
         self, size: int, dims: Sequence[bool], params: dict[str, Param]

@@ -14,8 +14,9 @@ from ...engines.reference.eager import as_array
 from ...runtime import sharding as shardings
 from ...runtime.buffers import copied_to_device
 from ...runtime.current_mesh import mesh_with_axes
-from ...runtime.devices import host_is_default
+from ...runtime.devices import devices, host_is_default
 from ...runtime.laid_out import laid_out
+from ...runtime.mesh import Mesh
 from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
 from ...runtime.transfer_guard import guard_transfer
@@ -70,7 +71,7 @@ def stand_in(x: Any) -> Any:
     """For what has a shape and a sharding, an array without numbers that is committed to it."""
     sharding = x.format.sharding if isinstance(x, ShapeDtypeStruct) else None
     if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
-        mesh = mesh_with_axes(sharding.mesh)
+        mesh = mesh_with_axes(sharding.mesh) or _first_devices_along(sharding.mesh)
         sharding = sharding if mesh is None else sharding.update(mesh=mesh)
     if not isinstance(sharding, Sharding):
         return x
@@ -78,3 +79,14 @@ def stand_in(x: Any) -> Any:
     sharding.shard_shape(aval.shape)
     order = x.format.order("lower, argument sharding", aval.ndim)
     return Array(aval, None, None, laid_out(sharding, order), True)
+
+
+def _first_devices_along(axes: AbstractMesh) -> Mesh | None:
+    """Devices that stand in where a program is described without any; `None` if there are too few.
+
+    What is exported names none of them.
+    """
+    first = devices()[: axes.size]
+    if axes.empty or len(first) < axes.size:
+        return None
+    return Mesh(np.array(first).reshape(axes.axis_sizes), axes.axis_names, axes.axis_types)

@@ -260,7 +260,7 @@ def _typed_places(
         split = aval.split or AbstractSharding(mesh.abstract_mesh, ((),) * aval.ndim)
         is_open = place is None and (source is None or source.operand is None)
         if is_open and (split.mesh.are_all_axes_explicit or split.unreduced):
-            place = known.get(split) or named(split, mesh.update(axis_types=split.mesh.axis_types))
+            place = known.get(split) or named(split, mesh.along(split.mesh))
         found.append(place)
     return found
 

@@ -128,7 +128,8 @@ class IntegerPow(Elementwise):
     def d_x(self, t: Any, x: Any, out: Any, *, y: int) -> Any:
         if y == 1:
             return t
-        return mul(t, mul(float(y), integer_pow(x, y - 1)))
+        rest = x if y == 2 else integer_pow(x, y - 1)
+        return mul(t, mul(float(y), rest))
 
 
 @final

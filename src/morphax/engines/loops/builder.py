@@ -110,10 +110,10 @@ class Builder:
         is_complex = any(map(is_complex_aval, special))
         places, is_rounded = self.places, False
         if any(map(is_narrow, special)):
-            form = narrow_form(eqn.primitive)
-            if form == "refused":
+            treatment = narrow_form(eqn.primitive)
+            if treatment == "refused":
                 self.refuse("float16 and bfloat16 have no form of loops")
-            is_rounded = form == "rounded"
+            is_rounded = treatment == "rounded"
         if is_rounded and places:
             # What is stored there is what has been rounded.
             self.places = [None if is_narrow(x) else y for x, y in zip(outs, places, strict=True)]

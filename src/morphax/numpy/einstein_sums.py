@@ -186,7 +186,7 @@ def _as_text(subscripts: Any, operands: Sequence[Any]) -> tuple[str, Sequence[An
     return (text if out is None else f"{text}->{''.join([symbols[a] for a in out])}"), items[::2]
 
 
-def _labels(axes: Sequence[Any]) -> list[Any]:
+def _labels(axes: Any) -> list[Any]:
     where = "jnp.einsum, argument subscripts"
     if hasattr(axes, "dtype") and (axes.ndim != 1 or axes.dtype.kind not in "iu"):
         raise TypeError(

@@ -54,7 +54,7 @@ def cbrt(x: Any, /) -> Any:
     Example:
         >>> import morphax.numpy as jnp
         >>> jnp.cbrt(jnp.array([27.0, -8.0]))
-        Array([ 2.9999998, -2.       ], dtype=float32)
+        Array([ 3., -2.], dtype=float32)
     """
     return lax.cbrt(*promoted_inexact("cbrt", x))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 
-from morphax import jvp, lax, make_jaxpr, vjp
+from morphax import jit, jvp, lax, make_jaxpr, vjp
 from tests.lax.engines import (
     array,
     check_all_agree,
@@ -122,3 +123,9 @@ def test_integer_base_is_refused() -> None:
 def test_exponent_of_another_float_is_refused() -> None:
     with pytest.raises(TypeError, match=r"lax\.pow, argument y[\s\S]*float16[\s\S]*float32"):
         lax.pow(np.float32(2), np.float16(2))
+
+
+@pytest.mark.parametrize("call", [lax.cbrt, jit(lax.cbrt)], ids=["eager", "compiled"])
+def test_the_cube_root_of_a_cube_is_exact(call: Any) -> None:
+    roots = np.arange(-255.0, 256.0)
+    np.testing.assert_array_equal(call((roots**3).astype(np.float32)), roots)

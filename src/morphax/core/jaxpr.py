@@ -230,7 +230,15 @@ def joined_effects(eqns: Sequence[Equation], binders: Sequence[Var] = ()) -> Eff
 
 
 def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
-    """The jaxprs among the parameters of an equation, those in tuples included."""
+    """The jaxprs among the parameters of an equation, those in tuples included.
+
+    Example:
+        >>> import morphax as jax
+        >>> f = lambda x: jax.lax.cond(x, jax.numpy.sin, jax.numpy.cos, 1.0)
+        >>> jaxpr = jax.make_jaxpr(f)(True)
+        >>> len(list(jax.core.jaxprs_in_params(jaxpr.eqns[-1].params)))
+        2
+    """
     for value in params.values():
         if type(value) is Jaxpr:
             yield value

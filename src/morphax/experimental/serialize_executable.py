@@ -74,6 +74,15 @@ def deserialize_and_load(
         pickle.UnpicklingError: if the bytes are no executable, or damaged.
         ValueError: if it was compiled by another version, for another machine, or the structures or
             the devices do not fit.
+
+    Example:
+        >>> import morphax as jax
+        >>> from morphax.experimental import serialize_executable
+        >>> compiled = jax.jit(lambda x: 2 * x).lower(1.0).compile()
+        >>> parts = serialize_executable.serialize(compiled)
+        >>> again = serialize_executable.deserialize_and_load(*parts)
+        >>> again(21.0)
+        Array(42., dtype=float32, weak_type=True)
     """
     where = "serialize_executable.deserialize_and_load"
     if execution_devices is None:

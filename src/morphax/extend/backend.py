@@ -95,7 +95,13 @@ def register_backend_factory(
 
 
 def get_backend(platform: Any = None) -> Any:
-    """The client of a platform, of the default one if `platform` is left out."""
+    """The client of a platform, of the default one if `platform` is left out.
+
+    Example:
+        >>> from morphax.extend import backend
+        >>> backend.get_backend("cpu").platform
+        'cpu'
+    """
     return devices.client_of(platform, "get_backend, argument platform")
 
 
@@ -106,7 +112,14 @@ def backend_xla_version(platform: Any = None) -> int | None:
 
 
 def get_default_device() -> Device:
-    """The device that computes what nothing binds to another one."""
+    """The device that computes what nothing binds to another one.
+
+    Example:
+        >>> import morphax as jax
+        >>> from morphax.extend import backend
+        >>> backend.get_default_device() == jax.devices()[0]
+        True
+    """
     return devices.default_device()
 
 

@@ -159,6 +159,14 @@ def wrap_init(
         f: the function.
         params: keyword arguments for each call.
         debug_info: whose function it is, for error text.
+
+    Example:
+        >>> import morphax as jax
+        >>> from morphax.extend import linear_util as lu
+        >>> double = lambda x: 2 * x
+        >>> info = jax.api_util.debug_info("double", double, (1,), {})
+        >>> lu.wrap_init(double, debug_info=info).call_wrapped(21)
+        42
     """
     fixed = dict(params or {})
     called = partial(f, **fixed) if fixed else f

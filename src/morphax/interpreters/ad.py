@@ -170,24 +170,52 @@ def defbilinear(
 
 
 def instantiate_zeros(tangent: Any) -> Any:
-    """A tangent as a value: an array of zeros for `Zero`."""
+    """A tangent as a value: an array of zeros for `Zero`.
+
+    Example:
+        >>> import morphax as jax
+        >>> from morphax.interpreters import ad
+        >>> ad.instantiate_zeros(ad.Zero(jax.core.ShapedArray((2,), "float32")))
+        Array([0., 0.], dtype=float32)
+    """
     return instantiate(tangent)
 
 
 def zeros_like_aval(aval: Any) -> Any:
-    """Zeros of an aval."""
+    """Zeros of an aval.
+
+    Example:
+        >>> import morphax as jax
+        >>> from morphax.interpreters import ad
+        >>> ad.zeros_like_aval(jax.core.ShapedArray((2,), "int32"))
+        Array([0, 0], dtype=int32)
+    """
     return zeros(aval)
 
 
 def add_tangents(x: Any, y: Any) -> Any:
-    """The sum of two tangents, of which any may be `Zero`."""
+    """The sum of two tangents, of which any may be `Zero`.
+
+    Example:
+        >>> import morphax as jax
+        >>> from morphax.interpreters import ad
+        >>> ad.add_tangents(ad.Zero(jax.core.ShapedArray((), "float32")), 2.0)
+        2.0
+    """
     if is_zero(x):
         return y
     return x if is_zero(y) else add_jaxvals_p.bind(x, y)
 
 
 def add_jaxvals(x: Any, y: Any) -> Any:
-    """The sum of two tangents that are values."""
+    """The sum of two tangents that are values.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.interpreters import ad
+        >>> ad.add_jaxvals(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0]))
+        Array([4., 6.], dtype=float32)
+    """
     return add_jaxvals_p.bind(x, y)
 
 

@@ -160,5 +160,12 @@ def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any) -> Any:
 
 
 def bdim_at_front(x: Any, bdim: int | None, size: int, mesh_axis: Any = None) -> Any:
-    """A batch of `size` members with its batch axis in front; made by repetition if not mapped."""
+    """A batch of `size` members with its batch axis in front; made by repetition if not mapped.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.interpreters import batching
+        >>> batching.bdim_at_front(jnp.ones((2, 5)), 1, 5).shape
+        (5, 2)
+    """
     return batched_first(BatchAxes(size), x, bdim)

@@ -147,6 +147,14 @@ def dce_jaxpr(
 
     Returns:
         The smaller program, and which arguments it takes.
+
+    Example:
+        >>> import morphax as jax
+        >>> from morphax.interpreters import partial_eval as pe
+        >>> jaxpr = jax.make_jaxpr(lambda x, y: (x + 1.0, y * 2.0))(1.0, 1.0).jaxpr
+        >>> smaller, used_inputs = pe.dce_jaxpr(jaxpr, [True, False])
+        >>> used_inputs, len(smaller.eqns)
+        ([True, False], 1)
     """
     if jaxpr.constvars and not jaxpr.consts:
         raise ValueError(

@@ -13,25 +13,15 @@ from ..util.on_demand import on_demand as _on_demand
 from . import operators as _operators
 from .arithmetic import abs as abs
 from .arithmetic import absolute as absolute
-from .arithmetic import cbrt as cbrt
 from .arithmetic import divide as divide
 from .arithmetic import divmod as divmod
-from .arithmetic import fabs as fabs
-from .arithmetic import float_power as float_power
 from .arithmetic import floor_divide as floor_divide
-from .arithmetic import fmax as fmax
-from .arithmetic import fmin as fmin
 from .arithmetic import fmod as fmod
-from .arithmetic import hypot as hypot
 from .arithmetic import mod as mod
 from .arithmetic import positive as positive
 from .arithmetic import power as pow
 from .arithmetic import power as power
-from .arithmetic import reciprocal as reciprocal
 from .arithmetic import remainder as remainder
-from .arithmetic import sign as sign
-from .arithmetic import sqrt as sqrt
-from .arithmetic import square as square
 from .arithmetic import true_divide as true_divide
 from .averages import average as average
 from .averages import mean as mean
@@ -196,6 +186,8 @@ if _TYPE_CHECKING:
     from ..numpy.divisors import lcm as lcm
     from ..numpy.einstein_sums import einsum as einsum
     from ..numpy.einstein_sums import einsum_path as einsum_path
+    from ..numpy.extremes import fmax as fmax
+    from ..numpy.extremes import fmin as fmin
     from ..numpy.files import from_dlpack as from_dlpack
     from ..numpy.files import fromfile as fromfile
     from ..numpy.files import fromiter as fromiter
@@ -231,6 +223,9 @@ if _TYPE_CHECKING:
     from ..numpy.joining import hstack as hstack
     from ..numpy.joining import stack as stack
     from ..numpy.joining import vstack as vstack
+    from ..numpy.magnitudes import fabs as fabs
+    from ..numpy.magnitudes import hypot as hypot
+    from ..numpy.magnitudes import sign as sign
     from ..numpy.matrix_indices import diag_indices as diag_indices
     from ..numpy.matrix_indices import diag_indices_from as diag_indices_from
     from ..numpy.matrix_indices import mask_indices as mask_indices
@@ -250,6 +245,11 @@ if _TYPE_CHECKING:
     from ..numpy.polynomials import polymul as polymul
     from ..numpy.polynomials import polysub as polysub
     from ..numpy.polynomials import polyval as polyval
+    from ..numpy.powers import cbrt as cbrt
+    from ..numpy.powers import float_power as float_power
+    from ..numpy.powers import reciprocal as reciprocal
+    from ..numpy.powers import sqrt as sqrt
+    from ..numpy.powers import square as square
     from ..numpy.printing import ComplexWarning as ComplexWarning
     from ..numpy.printing import array_repr as array_repr
     from ..numpy.printing import array_str as array_str
@@ -445,6 +445,7 @@ __getattr__, __dir__ = _on_demand(
         "..numpy.divisors": ("gcd", "lcm"),
         "..numpy.einstein_sums": ("einsum", "einsum_path"),
         "..numpy.exponential": ("exp", "exp2", "expm1", "log", "log10", "log1p", "log2"),
+        "..numpy.extremes": ("fmax", "fmin"),
         "..numpy.files": (
             "from_dlpack",
             "fromfile",
@@ -486,6 +487,7 @@ __getattr__, __dir__ = _on_demand(
             "stack",
             "vstack",
         ),
+        "..numpy.magnitudes": ("fabs", "hypot", "sign"),
         "..numpy.matrices": (
             "diag",
             "diagflat",
@@ -528,6 +530,7 @@ __getattr__, __dir__ = _on_demand(
             "polysub",
             "polyval",
         ),
+        "..numpy.powers": ("cbrt", "float_power", "reciprocal", "sqrt", "square"),
         "..numpy.predicates": (
             "allclose",
             "array_equal",

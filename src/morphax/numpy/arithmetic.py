@@ -1,37 +1,31 @@
-"""Addition, multiplication, division and their relatives, element by element."""
+"""The operations that Python has operators for, and extremes of two values, element by element."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
 from ..core import aval_of, carries_aval
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.arithmetic import add_p, div_p, mul_p, neg_p, rem_p, sub_p
 from ..lax.elementwise.bitwise import and_p, or_p
 from ..lax.elementwise.convert import convert
 from ..lax.elementwise.selection import max_p, min_p
-from ..lax.elementwise.square_ranges import scale_of_extreme
 from ..lax.ground.linear_structure import broadcast_to
-from ..util.messages import message
 from .integer_powers import integer_power
-from .logic import greater, less
 from .masked_products import masked_product
-from .of_numpy import hypot_of_numpy
-from .operands import BOOL, as_array, promoted, promoted_inexact, refuse_out_and_where
+from .operands import (
+    as_array,
+    is_bool,
+    is_kind,
+    promoted,
+    promoted_inexact,
+    refuse_out_and_where,
+)
 
 _INT32 = np.dtype(np.int32)
-
-
-def _is(x: Any, kind: Any) -> bool:
-    return bool(dtypes.issubdtype(aval_of(x).dtype, kind))
-
-
-def _is_bool(x: Any) -> bool:
-    return bool(aval_of(x).dtype == BOOL)
 
 
 @replayed(2)
@@ -52,12 +46,18 @@ def add(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     if out is not None or where is not None:
         refuse_out_and_where("add", out)
     x, y = promoted("add", x, y)
-    return or_p.bind(x, y) if _is_bool(x) else add_p.bind(x, y)
+    return or_p.bind(x, y) if is_bool(x) else add_p.bind(x, y)
 
 
 @replayed(2)
 def subtract(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
-    """x − y, element by element."""
+    """x − y, element by element.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.subtract(jnp.array([5, 7]), 2)
+        Array([3, 5], dtype=int32)
+    """
     if out is not None or where is not None:
         refuse_out_and_where("subtract", out)
     return sub_p.bind(*promoted("subtract", x, y))
@@ -65,19 +65,32 @@ def subtract(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
 
 @replayed(2)
 def multiply(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
-    """x · y, element by element; of booleans, the logical and; see `masked_product` for masks."""
+    """x · y, element by element; of booleans, the logical and; see `masked_product` for masks.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.multiply(jnp.array([1, 2]), jnp.array([[10], [100]]))
+        Array([[ 10,  20],
+               [100, 200]], dtype=int32)
+    """
     if out is not None or where is not None:
         refuse_out_and_where("multiply", out)
     masked = masked_product(x, y)
     if masked is not None:
         return masked
     x, y = promoted("multiply", x, y)
-    return and_p.bind(x, y) if _is_bool(x) else mul_p.bind(x, y)
+    return and_p.bind(x, y) if is_bool(x) else mul_p.bind(x, y)
 
 
 @replayed(2)
 def true_divide(x: Any, y: Any, /) -> Any:
-    """x / y, element by element, in floating point."""
+    """x / y, element by element, in floating point.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.true_divide(jnp.array([1, -1, 0]), jnp.array([2, 0, 0]))
+        Array([ 0.5, -inf,  nan], dtype=float32)
+    """
     return div_p.bind(*promoted_inexact("divide", x, y))
 
 
@@ -85,20 +98,54 @@ divide = true_divide
 
 
 def negative(x: Any, /, *, out: None = None, where: None = None) -> Any:
-    """−x, element by element."""
+    """−x, element by element.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.negative(jnp.array([1.0, -2.0]))
+        Array([-1.,  2.], dtype=float32)
+    """
     if out is not None or where is not None:
         refuse_out_and_where("negative", out)
     return neg_p.bind(*promoted("negative", x))
 
 
 def positive(x: Any, /) -> Any:
-    """x itself."""
+    """x itself.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.positive(jnp.array([1.0, -2.0]))
+        Array([ 1., -2.], dtype=float32)
+    """
     return as_array("positive", x)
+
+
+def absolute(x: Any, /) -> Any:
+    """|x|, element by element.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.absolute(jnp.array([-3.0, 2.0])), jnp.absolute(jnp.array([3 + 4j]))
+        (Array([3., 2.], dtype=float32), Array([5.], dtype=float32))
+    """
+    x = as_array("absolute", x)
+    unchanged = is_bool(x) or is_kind(x, np.unsignedinteger)
+    return x if unchanged else lax.abs(x)
+
+
+abs = absolute
 
 
 @replayed(2)
 def maximum(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
-    """The larger of x and y, element by element; NaN if either is NaN."""
+    """The larger of x and y, element by element; NaN if either is NaN.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.maximum(jnp.array([1.0, 5.0, jnp.nan]), 3.0)
+        Array([ 3.,  5., nan], dtype=float32)
+    """
     if out is not None or where is not None:
         refuse_out_and_where("maximum", out)
     return max_p.bind(*promoted("maximum", x, y))
@@ -106,28 +153,16 @@ def maximum(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
 
 @replayed(2)
 def minimum(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
-    """The smaller of x and y, element by element; NaN if either is NaN."""
+    """The smaller of x and y, element by element; NaN if either is NaN.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.minimum(jnp.array([1.0, 5.0, jnp.nan]), 3.0)
+        Array([ 1.,  3., nan], dtype=float32)
+    """
     if out is not None or where is not None:
         refuse_out_and_where("minimum", out)
     return min_p.bind(*promoted("minimum", x, y))
-
-
-@replayed(2)
-def fmax(x1: Any, x2: Any) -> Any:
-    """The larger of two values, element by element; NaN only if both are NaN."""
-    x1, x2 = promoted("fmax", x1, x2)
-    return chosen(_prefers_first(greater(x1, x2), x2), x1, x2)
-
-
-@replayed(2)
-def fmin(x1: Any, x2: Any) -> Any:
-    """The smaller of two values, element by element; NaN only if both are NaN."""
-    x1, x2 = promoted("fmin", x1, x2)
-    return chosen(_prefers_first(less(x1, x2), x2), x1, x2)
-
-
-def _prefers_first(condition: Any, second: Any) -> Any:
-    return lax.bitwise_or(condition, lax.ne(second, second))
 
 
 def chosen(condition: Any, x: Any, y: Any) -> Any:
@@ -149,9 +184,9 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
         Array([-1., -1.], dtype=float32)
     """
     x1, x2 = _numbers("floor_divide", x1, x2)
-    if _is(x1, np.unsignedinteger):
+    if is_kind(x1, np.unsignedinteger):
         return lax.div(x1, x2)
-    if _is(x1, np.integer):
+    if is_kind(x1, np.integer):
         quotient, remainder = lax.div(x1, x2), lax.rem(x1, x2)
         rounded_up = lax.bitwise_and(
             lax.ne(lax.sign(remainder), lax.sign(x2)), lax.ne(remainder, _zero(remainder))
@@ -182,7 +217,7 @@ def remainder(x1: Any, x2: Any, /) -> Any:
 def _numbers(name: str, x: Any, y: Any) -> Any:
     """Operands of a common dtype, booleans as integers."""
     operands = promoted(name, x, y)
-    if not _is_bool(operands[0]):
+    if not is_bool(operands[0]):
         return operands
     return [lax.convert_element_type(v, _INT32) for v in operands]
 
@@ -190,7 +225,7 @@ def _numbers(name: str, x: Any, y: Any) -> Any:
 def _truncated_remainder(x: Any, y: Any) -> Any:
     """The remainder of the quotient that is rounded towards zero; 0 for integers divided by 0."""
     rest = rem_p.bind(x, y)
-    if not _is(x, np.integer) or (isinstance(y, np.generic) and y != 0):
+    if not is_kind(x, np.integer) or (isinstance(y, np.generic) and y != 0):
         return rest
     zero = _zero(rest)
     return chosen(_repeated(lax.eq(y, zero), rest), zero, rest)
@@ -211,7 +246,13 @@ mod = remainder
 
 @replayed(2)
 def fmod(x1: Any, x2: Any, /) -> Any:
-    """The remainder of x / y rounded towards zero: it has the sign of x."""
+    """The remainder of x / y rounded towards zero: it has the sign of x.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fmod(jnp.array([7, -7]), 3)
+        Array([ 1, -1], dtype=int32)
+    """
     x1, x2 = _numbers("fmod", x1, x2)
     return _as_weak_as(_truncated_remainder(x1, x2), x1, x2)
 
@@ -224,9 +265,15 @@ def _as_weak_as(result: Any, x: Any, y: Any) -> Any:
 
 @replayed(2)
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
-    """Floor division and remainder together."""
+    """Floor division and remainder together.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.divmod(jnp.array([7, -7]), 3)
+        (Array([ 2, -3], dtype=int32), Array([1, 2], dtype=int32))
+    """
     x1, x2 = _numbers("divmod", x1, x2)
-    if _is(x1, np.integer):
+    if is_kind(x1, np.integer):
         return floor_divide(x1, x2), remainder(x1, x2)
     return _float_divmod(x1, x2)
 
@@ -256,19 +303,24 @@ def power(x1: Any, x2: Any, /) -> Any:
 
     Raises:
         TypeError: an integer array is raised to a negative integer scalar.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.power(jnp.array([2, -3]), 3)
+        Array([  8, -27], dtype=int32)
     """
     exponent = _known_integer(x2)
     if exponent is not None:
         base = as_array("power", x1)
-        return lax.integer_pow(convert(base, _INT32) if _is_bool(base) else base, exponent)
+        return lax.integer_pow(convert(base, _INT32) if is_bool(base) else base, exponent)
     x, y = promoted("power", x1, x2)
-    if not _is(x, np.inexact):
+    if not is_kind(x, np.inexact):
         return integer_power(as_array("power", x), as_array("power", y))
     result = lax.pow(x, y)
     if not result.aval.weak_type:
         return result
     # An integer array keeps its dtype as an exponent of a weak float: the result is not weak.
-    keeps_dtype = _is(x1, np.inexact) and _is(x2, np.integer) and not aval_of(x2).weak_type
+    keeps_dtype = is_kind(x1, np.inexact) and is_kind(x2, np.integer) and not aval_of(x2).weak_type
     return convert(result, result.aval.dtype) if keeps_dtype else result
 
 
@@ -280,98 +332,3 @@ def _known_integer(x: Any) -> int | None:
         return int(x)
     is_scalar = isinstance(x, np.ndarray) and not x.ndim and x.dtype.kind in "biu"
     return int(x) if is_scalar else None
-
-
-@replayed(2)
-def float_power(x1: Any, x2: Any, /) -> Any:
-    """x raised to the power y, in floating point."""
-    return lax.pow(*promoted_inexact("float_power", x1, x2))
-
-
-def square(x: Any, /) -> Any:
-    """x², element by element; of booleans, as integers."""
-    (x,) = promoted("square", x)
-    return lax.square(lax.convert_element_type(x, _INT32) if _is_bool(x) else x)
-
-
-def sqrt(x: Any, /) -> Any:
-    """√x, element by element; NaN for negative real numbers."""
-    return lax.sqrt(*promoted_inexact("sqrt", x))
-
-
-def cbrt(x: Any, /) -> Any:
-    """The cube root of x, element by element."""
-    return lax.cbrt(*promoted_inexact("cbrt", x))
-
-
-@replayed(1)
-def reciprocal(x: Any, /) -> Any:
-    """1 / x, element by element."""
-    (x,) = promoted_inexact("reciprocal", as_array("reciprocal", x))
-    return lax.div(1, x)
-
-
-def absolute(x: Any, /) -> Any:
-    """|x|, element by element."""
-    x = as_array("absolute", x)
-    unchanged = _is_bool(x) or _is(x, np.unsignedinteger)
-    return x if unchanged else lax.abs(x)
-
-
-abs = absolute
-
-
-def fabs(x: Any, /) -> Any:
-    """|x| of real numbers, in floating point."""
-    return lax.abs(*_real("fabs", promoted_inexact("fabs", x)))
-
-
-def _real(name: str, operands: Sequence[Any]) -> Sequence[Any]:
-    """Operands of one dtype, which must not be complex."""
-    if not _is(operands[0], np.complexfloating):
-        return operands
-    raise TypeError(
-        message(
-            f"jnp.{name}",
-            given=" and ".join([aval_of(x).str_short(short_dtypes=False) for x in operands]),
-            expected="real numbers",
-            fix="Take their magnitudes with jnp.abs first.",
-        )
-    )
-
-
-def sign(x: Any, /) -> Any:
-    """−1, 0 or 1, by the sign of x; for complex numbers x / |x|."""
-    return lax.sign(*promoted("sign", x))
-
-
-@replayed(2, of_many=hypot_of_numpy)
-def hypot(x1: Any, x2: Any, /) -> Any:
-    """√(x² + y²) of real numbers, element by element, without overflow in between.
-
-    It is infinite if one of them is, even if the other is NaN.
-
-    Raises:
-        TypeError: if they are complex.
-
-    Example:
-        >>> import morphax.numpy as jnp
-        >>> jnp.hypot(jnp.array([3.0, jnp.inf]), jnp.array([4.0, jnp.nan]))
-        Array([ 5., inf], dtype=float32)
-    """
-    x, y = map(lax.abs, _real("hypot", promoted_inexact("hypot", x1, x2)))
-    is_weak = x.aval.weak_type and y.aval.weak_type and not (x.aval.shape or y.aval.shape)
-    # Either order is the function itself, where x = y too; max and min have no second derivative.
-    # What is infinite comes first, even if the other is NaN, which comes before numbers.
-    is_nan = lax.bitwise_and(lax.ne(x, x), lax.ne(y, np.inf))
-    first = lax.bitwise_or(lax.bitwise_or(lax.ge(x, y), lax.eq(x, np.inf)), is_nan)
-    larger, smaller = chosen(first, x, y), chosen(first, y, x)
-    is_infinite, zero = lax.eq(larger, np.inf), _zero(larger)
-    smaller = chosen(is_infinite, zero, smaller)
-    whole = lax.bitwise_or(lax.eq(larger, zero), is_infinite)
-    divisor = lax.select(whole, lax.full_like(larger, 1), larger)
-    # Scaled, not divided: the slopes of a quotient by the larger one leave the range.
-    scale = scale_of_extreme(divisor)
-    squares = [lax.square(lax.mul(side, scale)) for side in (divisor, smaller)]
-    length = lax.div(lax.sqrt(lax.add(*squares)), scale)
-    return convert(lax.select(whole, lax.max(larger, smaller), length), x.aval.dtype, is_weak)

@@ -263,6 +263,16 @@ def _in_common(x: Any, dtype: Any, weak: bool) -> Any:
     return convert(x, dtype, weak)
 
 
+def is_kind(x: Any, kind: Any) -> bool:
+    """Whether the dtype of an operand is of a kind, such as ``np.integer``."""
+    return bool(dtypes.issubdtype(aval_of(x).dtype, kind))
+
+
+def is_bool(x: Any) -> bool:
+    """Whether an operand holds truth values."""
+    return bool(aval_of(x).dtype == BOOL)
+
+
 def as_array(name: str, x: Any) -> Any:
     """`x` as an array or tracer; lists and tuples are refused, as in all jnp functions."""
     if type(x) in carriers or carries_aval(x):

@@ -58,6 +58,12 @@ class Compiled(Stage):
 
     Raises:
         ValueError: there are `const_args`.
+
+    Example:
+        >>> import morphax as jax
+        >>> double = jax.jit(lambda x: 2 * x).lower(1.0).compile()
+        >>> double(21.0)
+        Array(42., dtype=float32, weak_type=True)
     """
 
     __slots__ = (

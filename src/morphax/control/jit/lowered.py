@@ -41,6 +41,12 @@ class Lowered(Stage):
         no_kwargs: whether the compiled function takes arguments by position only.
         in_types, out_types: avals of arguments and results, if they are not those of `args_info`
             and of the function.
+
+    Example:
+        >>> import morphax as jax
+        >>> lowered = jax.jit(lambda x: 2 * x).lower(1.0)
+        >>> "stablehlo.multiply" in lowered.as_text()
+        True
     """
 
     __slots__ = ("_lowering", "_module", "_no_kwargs")

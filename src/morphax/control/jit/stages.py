@@ -70,6 +70,12 @@ class Traced(Stage):
         device: where to run, if the arguments may; `None` for the default device.
         spread: what the program itself says of its devices.
         orders: how elements lie in memory, where they do not lie row by row.
+
+    Example:
+        >>> import morphax as jax
+        >>> traced = jax.jit(lambda x: 2.0 * x).trace(1.0)
+        >>> traced.jaxpr
+        { lambda ; a:f32[]. let b:f32[] = mul 2.0:f32[] a in (b,) }
     """
 
     __slots__ = (

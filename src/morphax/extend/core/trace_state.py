@@ -92,12 +92,26 @@ def _traces() -> Iterator[Trace]:
 
 
 def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:
-    """Whether operations are being staged."""
+    """Whether operations are being staged.
+
+    Example:
+        >>> import morphax as jax
+        >>> seen = []
+        >>> _ = jax.jit(lambda x: seen.append(jax.core.unsafe_am_i_under_a_jit_DO_NOT_USE()))(1.0)
+        >>> seen, jax.core.unsafe_am_i_under_a_jit_DO_NOT_USE()
+        ([True], False)
+    """
     return any(trace.stages for trace in _traces())
 
 
 def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
-    """Whether operations are being batched."""
+    """Whether operations are being batched.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.core.unsafe_am_i_under_a_vmap_DO_NOT_USE()
+        False
+    """
     return any(trace.maps for trace in _traces())
 
 

@@ -19,7 +19,13 @@ from ...util.messages import message
 
 
 def valid_jaxtype(x: Any) -> bool:
-    """Whether `x` may be an operand."""
+    """Whether `x` may be an operand.
+
+    Example:
+        >>> from morphax import core
+        >>> core.valid_jaxtype(1.5), core.valid_jaxtype("text")
+        (True, False)
+    """
     try:
         aval_of(x)
     except (TypeError, OverflowError):
@@ -75,12 +81,25 @@ def _unknown(
 
 
 def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> Any:
-    """The dtype of tangents of values of a dtype: itself, `float0` for integers and booleans."""
+    """The dtype of tangents of values of a dtype: itself, `float0` for integers and booleans.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import core
+        >>> core.primal_dtype_to_tangent_dtype(jnp.dtype("int32"))
+        dtype([('float0', 'V')])
+    """
     return dtypes.tangent_dtype(np.dtype(primal_dtype))
 
 
 def is_constant_dim(d: Any) -> bool:
-    """Whether the size of an axis is a number."""
+    """Whether the size of an axis is a number.
+
+    Example:
+        >>> from morphax import core, export
+        >>> core.is_constant_dim(3), core.is_constant_dim(export.symbolic_shape("n")[0])
+        (True, False)
+    """
     try:
         index(d)
     except (TypeError, InconclusiveDimensionOperation):
@@ -89,5 +108,11 @@ def is_constant_dim(d: Any) -> bool:
 
 
 def is_constant_shape(s: Sequence[Any]) -> bool:
-    """Whether all sizes of a shape are numbers."""
+    """Whether all sizes of a shape are numbers.
+
+    Example:
+        >>> from morphax import core
+        >>> core.is_constant_shape((2, 3))
+        True
+    """
     return all(map(is_constant_dim, s))

@@ -55,7 +55,13 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -
 
 @replayed(1)
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `fft`: ``x[j] = 1/n Σₖ a[k] exp(2πi jk / n)``; see there for the arguments."""
+    """The inverse of `fft`: ``x[j] = 1/n Σₖ a[k] exp(2πi jk / n)``; see there for the arguments.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.ifft(jnp.array([4.0, 0.0, 0.0, 0.0])).real
+        Array([1., 1., 1., 1.], dtype=float32)
+    """
     return along_axis("ifft", _IFFT, a, n, axis, norm)
 
 
@@ -136,6 +142,11 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
     Returns:
         Array (..., n // 2 + 1, ...), complex64 or complex128.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.ihfft(jnp.array([1.0, 1.0, 1.0, 1.0])).real
+        Array([1., 0., 0.], dtype=float32)
     """
     return lax.conj(along_axis("ihfft", _RFFT, a, n, axis, _back("ihfft", norm)))
 
@@ -179,7 +190,14 @@ def ifftn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Any:
-    """The inverse of `fftn`; see there for the arguments."""
+    """The inverse of `fftn`; see there for the arguments.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.ifftn(jnp.fft.fftn(jnp.array([[1.0, 2.0], [3.0, 4.0]]))).real.round(5)
+        Array([[1., 2.],
+               [3., 4.]], dtype=float32)
+    """
     return along_axes("ifftn", _IFFT, a, s, axes, norm)
 
 
@@ -190,7 +208,13 @@ def rfftn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Any:
-    """`rfft` along the last of the axes, then `fft` along the others; see `fftn` and `rfft`."""
+    """`rfft` along the last of the axes, then `fft` along the others; see `fftn` and `rfft`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.rfftn(jnp.ones((2, 2, 4)))[0, 0, 0]
+        Array(16.+0.j, dtype=complex64)
+    """
     return along_axes("rfftn", _RFFT, a, s, axes, norm)
 
 
@@ -201,7 +225,13 @@ def irfftn(
     axes: Sequence[int] | None = None,
     norm: str | None = None,
 ) -> Any:
-    """The inverse of `rfftn`; its last length is by default the even one, see `irfft`."""
+    """The inverse of `rfftn`; its last length is by default the even one, see `irfft`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.irfftn(jnp.fft.rfftn(jnp.array([1.0, 2.0, 3.0])), s=(3,)).round(5)
+        Array([1., 2., 3.], dtype=float32)
+    """
     return along_axes("irfftn", _IRFFT, a, s, axes, norm)
 
 
@@ -212,7 +242,14 @@ def fft2(
     axes: Sequence[int] = _LAST_TWO,
     norm: str | None = None,
 ) -> Any:
-    """`fftn` along two axes, by default the last two; see there for the arguments."""
+    """`fftn` along two axes, by default the last two; see there for the arguments.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.fft2(jnp.ones((2, 2))).real
+        Array([[4., 0.],
+               [0., 0.]], dtype=float32)
+    """
     return along_axes("fft2", _FFT, a, s, _two("fft2", axes), norm)
 
 
@@ -223,7 +260,14 @@ def ifft2(
     axes: Sequence[int] = _LAST_TWO,
     norm: str | None = None,
 ) -> Any:
-    """`ifftn` along two axes, by default the last two; see `fftn` for the arguments."""
+    """`ifftn` along two axes, by default the last two; see `fftn` for the arguments.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.ifft2(jnp.array([[4.0, 0.0], [0.0, 0.0]])).real
+        Array([[1., 1.],
+               [1., 1.]], dtype=float32)
+    """
     return along_axes("ifft2", _IFFT, a, s, _two("ifft2", axes), norm)
 
 
@@ -234,7 +278,13 @@ def rfft2(
     axes: Sequence[int] = _LAST_TWO,
     norm: str | None = None,
 ) -> Any:
-    """`rfftn` along two axes, by default the last two; see `fftn` for the arguments."""
+    """`rfftn` along two axes, by default the last two; see `fftn` for the arguments.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.rfft2(jnp.ones((2, 4))).shape
+        (2, 3)
+    """
     return along_axes("rfft2", _RFFT, a, s, _two("rfft2", axes), norm)
 
 
@@ -245,7 +295,14 @@ def irfft2(
     axes: Sequence[int] = _LAST_TWO,
     norm: str | None = None,
 ) -> Any:
-    """`irfftn` along two axes, by default the last two; see `fftn` for the arguments."""
+    """`irfftn` along two axes, by default the last two; see `fftn` for the arguments.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.irfft2(jnp.fft.rfft2(jnp.array([[1.0, 2.0], [3.0, 4.0]]))).round(5)
+        Array([[1., 2.],
+               [3., 4.]], dtype=float32)
+    """
     return along_axes("irfft2", _IRFFT, a, s, _two("irfft2", axes), norm)
 
 

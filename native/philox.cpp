@@ -33,7 +33,7 @@ constexpr std::int64_t kWords = 4 * kTogether;    // of their images
 constexpr std::int64_t kWorthDividing = 1 << 14;  // counters
 
 // The words of the images of `kTogether` counters, of which `low` is the low half of the first.
-MORPHAX_VECTORIZED
+MORPHAX_VECTORIZED_INTEGERS
 void encrypt(u64 key, u64 low, u64 high, u32* words) {
   u32 w0[kTogether], w1[kTogether], w2[kTogether], w3[kTogether];
   for (std::int64_t i = 0; i < kTogether; ++i) {

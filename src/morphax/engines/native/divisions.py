@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..loops.program import Const, DType, Operand
+from ..loops.program import Const, DType, Index, Operand
 from .llvm_scalars import scalar_type, wide
 
 DIVISIONS: Final = ("quotient", "remainder")
 _MOST_BYTES: Final = 4
 
 
-def is_by_floats(operation: str, operands: Sequence[Operand]) -> bool:
+def is_by_floats(operation: str, operands: Sequence[Operand | Index]) -> bool:
     """Whether an operation on vectors is such a division; by a number it is a multiplication."""
     if operation not in DIVISIONS:
         return False

@@ -45,6 +45,11 @@ constexpr std::size_t kBlock = 512;
 MORPHAX_INLINE f32 log1p(f32 x) { return elementary::log1p(x); }
 MORPHAX_INLINE f64 log1p(f64 x) { return std::log1p(x); }
 
+// Lists of places and numbers are worked on as far as whole vectors reach: to end with single
+// numbers takes longer, and what lies behind the last one is not looked at.
+constexpr std::size_t in_vectors(std::size_t count) { return (count + 7) & ~std::size_t{7}; }
+static_assert(in_vectors(kBlock) == kBlock);
+
 // Of the stream of a key the numbers in [0, 1) whose places are given, counted from `first`.
 template <typename T>
 MORPHAX_VECTORIZED void draw_units(std::uint64_t key, std::uint64_t first, const u32* places,
@@ -52,7 +57,7 @@ MORPHAX_VECTORIZED void draw_units(std::uint64_t key, std::uint64_t first, const
   const Words words(key);
   // A block begins at a multiple of its size, so all its counters have one high word.
   const u32 high = static_cast<u32>(first >> 32), low = static_cast<u32>(first);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < in_vectors(count); ++i) {
     u32 x0 = high, x1 = low + places[i];
     words.encrypt(x0, x1);
     out[i] = draws::unit_of<T>(x0, x1);
@@ -61,7 +66,7 @@ MORPHAX_VECTORIZED void draw_units(std::uint64_t key, std::uint64_t first, const
 
 template <typename T>
 MORPHAX_VECTORIZED void take_logarithms(std::size_t count, T* numbers) {
-  for (std::size_t i = 0; i < count; ++i) numbers[i] = logarithm(numbers[i]);
+  for (std::size_t i = 0; i < in_vectors(count); ++i) numbers[i] = logarithm(numbers[i]);
 }
 
 // The places of a block whose numbers are still open.
@@ -70,7 +75,7 @@ struct Open {
   std::size_t count;
 
   explicit Open(std::size_t size) : count(size) {
-    std::iota(places.begin(), places.begin() + size, u32{0});
+    std::iota(places.begin(), places.begin() + in_vectors(size), u32{0});
   }
 
   // Drops the places of which `is_done(position, place)` says so.

@@ -43,23 +43,4 @@ MORPHAX_INLINE f64 logarithm(f64 x) {
 MORPHAX_INLINE f32 logarithm_of_rest(f32 u) { return elementary::log1p(-u); }
 MORPHAX_INLINE f64 logarithm_of_rest(f64 u) { return wide::precise_logarithm(1 - u); }  // exact
 
-// A key whose words are kept apart, as vectors want them.
-struct Key {
-  u32 high, low;
-
-  // Key `i` of those that it is split into.
-  MORPHAX_INLINE Key split(u32 i) const {
-    u32 x0 = 0, x1 = i;
-    threefry::Words(u64{high} << 32 | low).encrypt(x0, x1);
-    return {x0, x1};
-  }
-
-  // The first number of its stream.
-  template <typename T>
-  MORPHAX_INLINE T uniform() const {
-    const Key image = split(0);
-    return unit_of<T>(image.high, image.low);
-  }
-};
-
 }  // namespace morphax::draws

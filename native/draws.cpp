@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "counts.h"
+#include "draw_keys.h"
 #include "gamma.h"
 #include "parts.h"
 #include "process_end.h"
@@ -39,7 +41,8 @@ enum class Method : std::int64_t { gamma, loggamma, poisson, binomial };
 
 template <typename T>
 struct Rows {
-  const std::uint64_t* keys;
+  const std::uint64_t* keys;  // of so many words each
+  Generator generator;
   const T* first;
   const T* second;  // of methods with two parameters
   T* out;
@@ -48,14 +51,41 @@ struct Rows {
   std::size_t size() const { return rows * columns; }
 };
 
+// How many words of 64 bits a key has; none if there is no such generator.
+std::size_t words_of(Generator generator) {
+  switch (generator) {
+    case Generator::threefry:
+      return ThreefryKey::kWide;
+    case Generator::rbg:
+      return RbgKey::kWide;
+    case Generator::unsafe_rbg:
+      return UnsafeRbgKey::kWide;
+  }
+  return 0;
+}
+
 // Draws the numbers from one position to another, positions being counted row by row.
-template <typename T>
+template <typename Key, typename T>
 void draw_gamma(const Rows<T>& all, std::size_t from, std::size_t to, bool log_space) {
   while (from < to) {
     const std::size_t row = from / all.columns, column = from % all.columns;
     const std::size_t count = std::min(to - from, all.columns - column);
-    gamma::draw(all.keys[row], column, count, all.first + from, all.out + from, log_space);
+    Key key;
+    std::memcpy(key.words.data(), all.keys + row * Key::kWide, sizeof(key.words));
+    gamma::draw(key, column, count, all.first + from, all.out + from, log_space);
     from += count;
+  }
+}
+
+template <typename T>
+void draw_gamma(const Rows<T>& all, std::size_t from, std::size_t to, bool log_space) {
+  switch (all.generator) {
+    case Generator::threefry:
+      return draw_gamma<ThreefryKey>(all, from, to, log_space);
+    case Generator::rbg:
+      return draw_gamma<RbgKey>(all, from, to, log_space);
+    case Generator::unsafe_rbg:
+      return draw_gamma<UnsafeRbgKey>(all, from, to, log_space);
   }
 }
 
@@ -111,16 +141,23 @@ bool is_like(const Parameters<T>& parameters, const Numbers<T>& out) {
 
 template <typename T>
 void fill(const Keys& keys, const Parameters<T>& first, const Parameters<T>& second,
-          const Numbers<T>& out, Method method) {
+          const Numbers<T>& out, Method method, std::int64_t generator_number = 0) {
+  const auto generator = static_cast<Generator>(generator_number);
   if (out.size() == 0) return;
-  if (keys.shape(0) != out.shape(0) || !is_like(first, out) || !is_like(second, out)) {
+  if (keys.shape(0) != out.shape(0) * words_of(generator) || !is_like(first, out) ||
+      !is_like(second, out)) {
     throw nb::value_error("draws: arrays of different sizes");
   }
-  const Rows<T> all{keys.data(), first.data(), second.data(),
+  const Rows<T> all{keys.data(), generator,    first.data(), second.data(),
                     out.data(),  out.shape(0), out.shape(1)};
   if (all.size() < kMany) return draw_part(all, method, 0, 1);
   const process_end::OthersRun others_run;
   draw_part(all, method, 0, 1);
+}
+
+bool is_gamma(std::int64_t which) {
+  return which == static_cast<std::int64_t>(Method::gamma) ||
+         which == static_cast<std::int64_t>(Method::loggamma);
 }
 
 // How many parameters a method takes in a precision; none where it is not drawn in it.
@@ -133,11 +170,15 @@ std::size_t parameters_of(std::int64_t which) {
 }
 
 template <typename T, ffi::DataType type>
-ffi::Error run(ffi::ThreadPool& pool, const ffi::Buffer<ffi::U64>& keys,
-               const ffi::RemainingArgs& parameters, ffi::AnyBuffer& out, std::int64_t which) {
-  const std::size_t rows = keys.element_count(), size = out.element_count();
+ffi::Error run(ffi::ThreadPool& pool, const ffi::AnyBuffer& keys,
+               const ffi::RemainingArgs& parameters, ffi::AnyBuffer& out, std::int64_t which,
+               std::int64_t generator_number) {
+  const auto generator = static_cast<Generator>(generator_number);
+  const std::size_t bytes = words_of(generator) * sizeof(std::uint64_t);
+  const std::size_t rows = bytes ? keys.size_bytes() / bytes : 0, size = out.element_count();
   const std::size_t wanted = parameters_of<T>(which);
   bool is_right = wanted > 0 && parameters.size() == wanted && rows > 0 && size % rows == 0;
+  is_right = is_right && (generator == Generator::threefry || is_gamma(which));
   const T* numbers[2] = {nullptr, nullptr};
   for (std::size_t i = 0; is_right && i < wanted; ++i) {
     const auto given = parameters.get<ffi::Buffer<type>>(i);
@@ -145,8 +186,13 @@ ffi::Error run(ffi::ThreadPool& pool, const ffi::Buffer<ffi::U64>& keys,
     if (is_right) numbers[i] = given->typed_data();
   }
   if (!is_right) return ffi::Error::InvalidArgument("random numbers of other sizes or dtypes");
-  const Rows<T> all{keys.typed_data(),   numbers[0], numbers[1],
-                    out.typed_data<T>(), rows,       size / rows};
+  const Rows<T> all{static_cast<const std::uint64_t*>(keys.untyped_data()),
+                    generator,
+                    numbers[0],
+                    numbers[1],
+                    out.typed_data<T>(),
+                    rows,
+                    size / rows};
   const auto parts = static_cast<std::size_t>(std::clamp<std::int64_t>(
       static_cast<std::int64_t>(size / kWorthDividing), 1, pool.num_threads()));
   parts::divided(pool, static_cast<std::int64_t>(parts), [&](std::int64_t part) {
@@ -155,14 +201,14 @@ ffi::Error run(ffi::ThreadPool& pool, const ffi::Buffer<ffi::U64>& keys,
   return ffi::Error::Success();
 }
 
-ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::Buffer<ffi::U64> keys,
-                         ffi::RemainingArgs parameters, ffi::Result<ffi::AnyBuffer> out,
-                         std::int64_t which) {
+ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer keys, ffi::RemainingArgs parameters,
+                         ffi::Result<ffi::AnyBuffer> out, std::int64_t which,
+                         std::int64_t generator) {
   switch (out->element_type()) {
     case ffi::F32:
-      return run<f32, ffi::F32>(pool, keys, parameters, *out, which);
+      return run<f32, ffi::F32>(pool, keys, parameters, *out, which, generator);
     case ffi::F64:
-      return run<f64, ffi::F64>(pool, keys, parameters, *out, which);
+      return run<f64, ffi::F64>(pool, keys, parameters, *out, which, generator);
     default:
       return ffi::Error::InvalidArgument("random numbers of another dtype");
   }
@@ -172,9 +218,13 @@ template <typename T>
 void draw_all(void* const* memory, Method method, std::size_t rows, std::size_t columns) {
   const auto number = [&](int i) { return static_cast<const T*>(memory[i]); };
   const bool is_pair = method == Method::binomial;
-  const Rows<T> all{
-      static_cast<const std::uint64_t*>(memory[0]), number(1), is_pair ? number(2) : nullptr,
-      static_cast<T*>(memory[is_pair ? 3 : 2]),     rows,      columns};
+  const Rows<T> all{static_cast<const std::uint64_t*>(memory[0]),
+                    Generator::threefry,
+                    number(1),
+                    is_pair ? number(2) : nullptr,
+                    static_cast<T*>(memory[is_pair ? 3 : 2]),
+                    rows,
+                    columns};
   draw_part(all, method, 0, 1);
 }
 
@@ -190,20 +240,22 @@ void draw_for_code(void* const* memory, std::int64_t which, std::int64_t bytes, 
 XLA_FFI_DEFINE_HANDLER(handler, Guarded<call_from_xla>{},
                        ffi::Ffi::Bind()
                            .Ctx<ffi::ThreadPool>()
-                           .Arg<ffi::Buffer<ffi::U64>>()
+                           .Arg<ffi::AnyBuffer>()
                            .RemainingArgs()
                            .Ret<ffi::AnyBuffer>()
-                           .Attr<std::int64_t>("which"));
+                           .Attr<std::int64_t>("which")
+                           .Attr<std::int64_t>("generator"));
 
 template <typename T>
 void bind_precision(nb::module_& module) {
   const auto whole = nb::arg().noconvert();  // which decides between the precisions
   module.def(
       "draw_gamma",
-      [](const Keys& keys, const Parameters<T>& a, const Numbers<T>& out, bool log_space) {
-        fill(keys, a, a, out, log_space ? Method::loggamma : Method::gamma);
+      [](const Keys& keys, const Parameters<T>& a, const Numbers<T>& out, bool log_space,
+         std::int64_t generator) {
+        fill(keys, a, a, out, log_space ? Method::loggamma : Method::gamma, generator);
       },
-      nb::arg(), nb::arg(), whole, nb::arg());
+      nb::arg(), nb::arg(), whole, nb::arg(), nb::arg() = 0);
   module.def(
       "draw_binomial",
       [](const Keys& keys, const Parameters<T>& n, const Parameters<T>& p, const Numbers<T>& out) {

@@ -9,6 +9,7 @@
 
 #include "complex_functions.h"
 #include "deviances.h"
+#include "error_function.h"
 #include "fused_loops.h"
 #include "fused_operations.h"
 #include "inverse_erf.h"
@@ -189,6 +190,7 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("broken_distance_from_product_float64", 3,
                  deviances::wide_broken_distance_from_product),
     MORPHAX_WIDE("binomial_excess_float64", 3, deviances::wide_excess),
+    MORPHAX_WIDE("erf_float64", 1, error_function::wide_erf),
     MORPHAX_WIDE("erf_inv_float64", 1, inverse_erf::wide_erf_inv),
     MORPHAX_WIDE("lgamma_float64", 1, log_gamma::wide_lgamma),
     MORPHAX_WIDE("max_float64", 2, max_f64),

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <limits>
 
+#include "draw_keys.h"
 #include "draw_parts.h"
 #include "inverse_erf.h"
 #include "kernels.h"
@@ -23,11 +24,9 @@ namespace morphax::gamma {
 using draws::f32;
 using draws::f64;
 using draws::fused;
-using draws::Key;
 using draws::logarithm;
 using draws::logarithm_of_rest;
 using draws::u32;
-using threefry::Words;
 
 namespace {
 
@@ -37,10 +36,10 @@ constexpr T kThird = static_cast<T>(1 / 3.0);
 constexpr std::size_t kBlock = 256;
 
 // A number on (-1, 1), of which erf⁻¹ makes a normal one of variance ½.
-template <typename T>
+template <typename T, typename Key>
 MORPHAX_INLINE T between_ones(Key key) {
   constexpr T kAboveMinusOne = std::numeric_limits<T>::epsilon() / 2 - 1;
-  return std::max(kAboveMinusOne, key.uniform<T>() * 2 + kAboveMinusOne);
+  return std::max(kAboveMinusOne, key.template uniform<T>() * 2 + kAboveMinusOne);
 }
 
 MORPHAX_VECTORIZED
@@ -58,61 +57,76 @@ MORPHAX_INLINE bool is_rejected(T square, T cube, T u, T d) {
   return (u >= squeeze) & (logarithm(u) >= log_density);
 }
 
+// The keys of a block, all first words, then all second ones and so on.
+template <typename Key>
+struct Keys {
+  static constexpr std::size_t kWords = 2 * Key::kWide;
+  u32 words[kWords][kBlock];
+
+  MORPHAX_INLINE Key at(std::size_t i) const {
+    Key key;
+    for (std::size_t j = 0; j < kWords; ++j) key.words[j] = words[j][i];
+    return key;
+  }
+  MORPHAX_INLINE void set(std::size_t i, const Key& key) {
+    for (std::size_t j = 0; j < kWords; ++j) words[j][i] = key.words[j];
+  }
+};
+
 // Numbers of a block: their keys and parameters, and where they stand.
-template <typename T>
+template <typename T, typename Key>
 struct Numbers {
-  u32 high[kBlock], low[kBlock], places[kBlock];
+  Keys<Key> keys;
+  u32 places[kBlock];
   T d[kBlock], c[kBlock];
 
-  MORPHAX_INLINE Key key(std::size_t i) const { return {high[i], low[i]}; }
-  MORPHAX_INLINE void set_key(std::size_t i, Key key) { high[i] = key.high, low[i] = key.low; }
-
   void move(std::size_t from, std::size_t to) {
-    high[to] = high[from], low[to] = low[from], places[to] = places[from];
-    d[to] = d[from], c[to] = c[from];
+    keys.set(to, keys.at(from));
+    places[to] = places[from], d[to] = d[from], c[to] = c[from];
   }
 };
 
 // The candidates of a round, and the keys of the normal numbers that they are made of.
-template <typename T>
+template <typename T, typename Key>
 struct Candidates {
-  u32 high[kBlock], low[kBlock], rejected[kBlock];
+  Keys<Key> keys;
+  u32 rejected[kBlock];
   T between_ones[kBlock], z[kBlock], root[kBlock], u[kBlock], cube[kBlock];
 };
 
-template <typename T>
-MORPHAX_VECTORIZED void draw_uniforms(const Numbers<T>& open, std::size_t count,
-                                      Candidates<T>& out) {
+template <typename T, typename Key>
+MORPHAX_VECTORIZED void draw_uniforms(const Numbers<T, Key>& open, std::size_t count,
+                                      Candidates<T, Key>& out) {
   for (std::size_t i = 0; i < count; ++i) {
-    const Key key = open.key(i), candidate = key.split(1);
-    out.high[i] = candidate.high, out.low[i] = candidate.low;
+    const Key key = open.keys.at(i), candidate = key.split(1);
+    out.keys.set(i, candidate);
     out.between_ones[i] = between_ones<T>(candidate.split(1));
     out.u[i] = key.split(2).template uniform<T>();
   }
 }
 
 // z and 1 + c z of number `i`, of erf⁻¹.
-template <typename T>
-MORPHAX_INLINE void finish_candidate(const Numbers<T>& open, std::size_t i, T inverse_erf,
-                                     Candidates<T>& out) {
+template <typename T, typename Key>
+MORPHAX_INLINE void finish_candidate(const Numbers<T, Key>& open, std::size_t i, T inverse_erf,
+                                     Candidates<T, Key>& out) {
   out.z[i] = static_cast<T>(1.41421356237309504880) * inverse_erf;
   out.root[i] = fused(out.z[i], open.c[i], T{1});
 }
 
-template <typename T>
-MORPHAX_VECTORIZED void finish_candidates(const Numbers<T>& open, std::size_t count,
-                                          Candidates<T>& out) {
+template <typename T, typename Key>
+MORPHAX_VECTORIZED void finish_candidates(const Numbers<T, Key>& open, std::size_t count,
+                                          Candidates<T, Key>& out) {
   for (std::size_t i = 0; i < count; ++i) finish_candidate(open, i, out.z[i], out);
 }
 
 // A candidate for each number: z and 1 + c z, which is to be positive, and u.
-template <typename T>
-void draw_candidates(const Numbers<T>& open, std::size_t count, Candidates<T>& out) {
+template <typename T, typename Key>
+void draw_candidates(const Numbers<T, Key>& open, std::size_t count, Candidates<T, Key>& out) {
   draw_uniforms(open, count, out);
   take_inverse_erf(count, out.between_ones, out.z);
   finish_candidates(open, count, out);
   for (std::size_t i = 0; i < count; ++i) {
-    for (Key key{out.high[i], out.low[i]}; out.root[i] <= 0;) {
+    for (Key key = out.keys.at(i); out.root[i] <= 0;) {
       key = key.split(0);
       const T x = between_ones<T>(key.split(1));
       T inverse_erf;
@@ -122,9 +136,9 @@ void draw_candidates(const Numbers<T>& open, std::size_t count, Candidates<T>& o
   }
 }
 
-template <typename T>
-MORPHAX_VECTORIZED void judge_candidates(const Numbers<T>& open, std::size_t count,
-                                         Candidates<T>& out) {
+template <typename T, typename Key>
+MORPHAX_VECTORIZED void judge_candidates(const Numbers<T, Key>& open, std::size_t count,
+                                         Candidates<T, Key>& out) {
   for (std::size_t i = 0; i < count; ++i) {
     const T root = out.root[i];
     out.cube[i] = root * root * root;
@@ -133,15 +147,15 @@ MORPHAX_VECTORIZED void judge_candidates(const Numbers<T>& open, std::size_t cou
 }
 
 // The keys of the next round.
-template <typename T>
-MORPHAX_VECTORIZED void go_on(Numbers<T>& open, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) open.set_key(i, open.key(i).split(0));
+template <typename T, typename Key>
+MORPHAX_VECTORIZED void go_on(Numbers<T, Key>& open, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) open.keys.set(i, open.keys.at(i).split(0));
 }
 
 // The (1 + c z)^3 of the first accepted candidate, for each of the numbers, which are used up.
-template <typename T>
-void draw_cubes(Numbers<T>& open, std::size_t count, T* cubes) {
-  Candidates<T> candidates;
+template <typename T, typename Key>
+void draw_cubes(Numbers<T, Key>& open, std::size_t count, T* cubes) {
+  Candidates<T, Key> candidates;
   const auto keep_rejected = [&] {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -163,18 +177,15 @@ void draw_cubes(Numbers<T>& open, std::size_t count, T* cubes) {
 }
 
 // The numbers' keys, and a uniform number of each for those with a below 1.
-template <typename T>
-MORPHAX_VECTORIZED void begin(std::uint64_t key, std::uint64_t first, std::size_t count, const T* a,
-                              Numbers<T>& all, T* uniforms) {
-  const Words words(key);
+template <typename T, typename Key>
+MORPHAX_VECTORIZED void begin(Key key, std::uint64_t first, std::size_t count, const T* a,
+                              Numbers<T, Key>& all, T* uniforms) {
   // A block does not cross a multiple of 2^32, so all its counters have one high word.
   const u32 high = static_cast<u32>(first >> 32), low = static_cast<u32>(first);
   for (std::size_t i = 0; i < count; ++i) {
-    u32 x0 = high, x1 = low + static_cast<u32>(i);
-    words.encrypt(x0, x1);
-    const Key own{x0, x1};
+    const Key own = key.split(low + static_cast<u32>(i), high);
     uniforms[i] = own.split(1).template uniform<T>();
-    all.set_key(i, own.split(0));
+    all.keys.set(i, own.split(0));
     const T d = (a[i] >= 1 ? a[i] : a[i] + 1) - kThird<T>;
     all.d[i] = d, all.c[i] = kThird<T> / std::sqrt(d);
     all.places[i] = static_cast<u32>(i);
@@ -204,10 +215,10 @@ MORPHAX_VECTORIZED void finish(std::size_t count, const T* a, const T* d, const 
   }
 }
 
-template <typename T>
-void draw_block(std::uint64_t key, std::uint64_t first, std::size_t count, const T* a, T* out,
+template <typename T, typename Key>
+void draw_block(Key key, std::uint64_t first, std::size_t count, const T* a, T* out,
                 bool log_space) {
-  Numbers<T> numbers;
+  Numbers<T, Key> numbers;
   T uniforms[kBlock], d[kBlock], cubes[kBlock];
   begin(key, first, count, a, numbers, uniforms);
   std::copy_n(numbers.d, count, d);
@@ -217,9 +228,8 @@ void draw_block(std::uint64_t key, std::uint64_t first, std::size_t count, const
 
 }  // namespace
 
-template <typename T>
-void draw(std::uint64_t key, std::uint64_t first, std::size_t count, const T* a, T* out,
-          bool log_space) {
+template <typename T, typename Key>
+void draw(Key key, std::uint64_t first, std::size_t count, const T* a, T* out, bool log_space) {
   while (count > 0) {
     const std::size_t to_boundary = kBlock - first % kBlock, size = std::min(count, to_boundary);
     draw_block(key, first, size, a, out, log_space);
@@ -227,7 +237,14 @@ void draw(std::uint64_t key, std::uint64_t first, std::size_t count, const T* a,
   }
 }
 
-template void draw(std::uint64_t, std::uint64_t, std::size_t, const f32*, f32*, bool);
-template void draw(std::uint64_t, std::uint64_t, std::size_t, const f64*, f64*, bool);
+#define MORPHAX_DRAW(T, Key) \
+  template void draw(draws::Key, std::uint64_t, std::size_t, const T*, T*, bool);
+MORPHAX_DRAW(f32, ThreefryKey)
+MORPHAX_DRAW(f64, ThreefryKey)
+MORPHAX_DRAW(f32, RbgKey)
+MORPHAX_DRAW(f64, RbgKey)
+MORPHAX_DRAW(f32, UnsafeRbgKey)
+MORPHAX_DRAW(f64, UnsafeRbgKey)
+#undef MORPHAX_DRAW
 
 }  // namespace morphax::gamma

@@ -7,9 +7,9 @@
 namespace morphax::gamma {
 
 // Numbers `first` to `first + count` of the stream of a key, or their logarithms, for a parameter
-// each; `a` and `out` begin with that of number `first`.  T is float or double.
-template <typename T>
-void draw(std::uint64_t key, std::uint64_t first, std::size_t count, const T* a, T* out,
-          bool log_space);
+// each; `a` and `out` begin with that of number `first`.  T is float or double, Key one of those in
+// `draw_keys.h`.
+template <typename T, typename Key>
+void draw(Key key, std::uint64_t first, std::size_t count, const T* a, T* out, bool log_space);
 
 }  // namespace morphax::gamma

@@ -3,7 +3,6 @@
 //
 // XLA writes the rounds out as operations, of which its loops load the words of the key anew for
 // each counter.  Here several counters go through the rounds together, in vectors.
-// Reference: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11.
 #include "philox.h"
 
 #include <nanobind/ndarray.h>
@@ -14,6 +13,7 @@
 
 #include "kernels.h"
 #include "parts.h"
+#include "philox_rounds.h"
 #include "process_end.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
@@ -28,14 +28,12 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr int kRounds = 10;
-constexpr u32 kMultipliers[] = {0xD2511F53, 0xCD9E8D57}, kSteps[] = {0x9E3779B9, 0xBB67AE85};
 constexpr std::int64_t kTogether = 16;            // counters
 constexpr std::int64_t kWords = 4 * kTogether;    // of their images
 constexpr std::int64_t kWorthDividing = 1 << 14;  // counters
 
 // The words of the images of `kTogether` counters, of which `low` is the low half of the first.
-MORPHAX_VECTORIZED
+MORPHAX_VECTORIZED_INTEGERS
 void encrypt(u64 key, u64 low, u64 high, u32* words) {
   u32 w0[kTogether], w1[kTogether], w2[kTogether], w3[kTogether];
   for (std::int64_t i = 0; i < kTogether; ++i) {
@@ -47,14 +45,7 @@ void encrypt(u64 key, u64 low, u64 high, u32* words) {
   }
   u32 k0 = static_cast<u32>(key), k1 = static_cast<u32>(key >> 32);
   for (int round = 0; round < kRounds; ++round) {
-    for (std::int64_t i = 0; i < kTogether; ++i) {
-      const u64 first = static_cast<u64>(w0[i]) * kMultipliers[0];
-      const u64 second = static_cast<u64>(w2[i]) * kMultipliers[1];
-      w0[i] = static_cast<u32>(second >> 32) ^ w1[i] ^ k0;
-      w1[i] = static_cast<u32>(second);
-      w2[i] = static_cast<u32>(first >> 32) ^ w3[i] ^ k1;
-      w3[i] = static_cast<u32>(first);
-    }
+    for (std::int64_t i = 0; i < kTogether; ++i) mix(w0[i], w1[i], w2[i], w3[i], k0, k1);
     k0 += kSteps[0];
     k1 += kSteps[1];
   }

@@ -14,14 +14,21 @@ from morphax import random
 from morphax.random import _loop_draws, random_gamma_p
 
 KEY = random.key(3)
+KEYS = {
+    "one key": KEY,
+    "keys": random.split(KEY, 400),
+    "one key of rbg": random.key(3, impl="rbg"),
+    "keys of rbg": random.split(random.key(3, impl="rbg"), 400),
+    "one key of unsafe_rbg": random.key(3, impl="unsafe_rbg"),
+}
 PARAMETERS = np.array([0.0, 0.01, 0.3, 0.99, 1.0, 1.5, 7.0, 1e4, 1e30, np.inf, np.nan], np.float32)
 
 
 @pytest.mark.parametrize("log_space", [False, True])
-@pytest.mark.parametrize("kind", ["one key", "keys"])
+@pytest.mark.parametrize("kind", KEYS)
 def test_numbers_drawn_in_place_are_those_of_the_program(kind: str, log_space: bool) -> None:
     a = jnp.broadcast_to(PARAMETERS, (400, len(PARAMETERS)))
-    keys = KEY if kind == "one key" else random.split(KEY, 400)
+    keys = KEYS[kind]
 
     draw = partial(random_gamma_p.bind, log_space=log_space)
     written_out = partial(random_gamma_p.draw, log_space=log_space)
@@ -34,11 +41,11 @@ def test_numbers_drawn_in_place_are_those_of_the_program(kind: str, log_space: b
 
 
 @pytest.mark.parametrize("log_space", [False, True])
-@pytest.mark.parametrize("kind", ["one key", "keys"])
+@pytest.mark.parametrize("kind", KEYS)
 def test_so_are_those_of_float64(kind: str, log_space: bool) -> None:
     # At 1e30 the last digit of a logarithm would decide what is accepted.
     usual = PARAMETERS[PARAMETERS != np.float32(1e30)].astype(np.float64)
-    keys = KEY if kind == "one key" else random.split(KEY, 400)
+    keys = KEYS[kind]
     draw = partial(random_gamma_p.bind, log_space=log_space)
     written_out = partial(random_gamma_p.draw, log_space=log_space)
     with jax.enable_x64(True):

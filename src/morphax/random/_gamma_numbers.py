@@ -23,7 +23,8 @@ from typing import Any, final
 from .. import lax
 from ..control.loops.loops import while_loop
 from ..core import aval_of
-from ._generators import split_keys
+from ..runtime.native_calls import DRAW_GENERATORS
+from ._generators import generator_of, split_keys
 from ._inversion import exponential_of
 from ._keys import keys_from
 from ._loop_draws import LoopDraw, any_of, for_keys
@@ -133,9 +134,13 @@ class RandomGamma(LoopDraw):
 
     name = "random_gamma"
     native_name = "draw_gamma"
+    native_generators = DRAW_GENERATORS
 
     def method(self, **params: Any) -> str:
         return "loggamma" if params["log_space"] else "gamma"
+
+    def native_flags(self, keys: Any, **params: Any) -> tuple[Any, ...]:
+        return params["log_space"], DRAW_GENERATORS.index(generator_of(keys.dtype).name)
 
     def draw(self, keys: Any, *parameters: Any, log_space: bool) -> Any:
         return drawn_by_rejection(keys, *parameters, log_space=log_space)

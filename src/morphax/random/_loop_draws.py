@@ -2,8 +2,9 @@
 
 How many steps a sampler by rejection takes the numbers decide.  The program says what the numbers
 are, and is what such an operation becomes.  The common ones, of float32 and mostly float64 too from
-keys of threefry, are drawn in `native/`, eagerly and by compiled programs, for to compile the
-program takes half a second; of others eager mode compiles the program.  The order of streams
+keys of threefry, gamma numbers from those of rbg as well, are drawn in `native/`, eagerly and by
+compiled programs, for to compile the program takes half a second and a loop of it draws a number in
+microseconds; of others eager mode compiles the program.  The order of streams
 (``jax_threefry_partitionable``) is a parameter of the operation, for its program may be written
 when the configuration is another.
 """
@@ -33,6 +34,7 @@ from ..lax.ground.linear_structure import moved_axis
 from ..lax.random.random_bits import threefry_prng_impl
 from ..util.compiled import part
 from ..util.messages import message
+from ._generators import generator_of, unsafe_rbg_prng_impl
 
 native = part("random")
 """The functions that draw in place; where it is None, the program does."""
@@ -76,9 +78,16 @@ class LoopDraw(Primitive):
     native_dtypes: ClassVar[tuple[type[np.floating[Any]], ...]] = (np.float32, np.float64)
     """Those that it draws."""
 
+    native_generators: ClassVar[tuple[str, ...]] = (threefry_prng_impl.name,)
+    """Of the keys that it draws by."""
+
     def method(self, **params: Any) -> str:
         """Which numbers native code is to draw; see `engines/xla/draw_calls.py`."""
         return self.name.removeprefix("random_")
+
+    def native_flags(self, keys: Any, **params: Any) -> tuple[Any, ...]:
+        """What native code takes besides arrays."""
+        return tuple(params.values())
 
     def draw(self, keys: Any, *parameters: Any, **params: Any) -> Any:
         """The program: the numbers, of the shape of each parameter."""
@@ -109,7 +118,7 @@ class LoopDraw(Primitive):
 
     def decides_by_roundings(self, *avals: Any, **params: Any) -> bool:
         # Candidates are accepted or refused; native code does so with XLA's roundings.
-        return not self._is_drawn_in_place(*avals, **params)
+        return not self._is_drawn_by_loops(*avals, **params)
 
     def is_much_for_loops(self, *avals: Any, **params: Any) -> bool:
         return bool(avals[1].size > _MOST_OF_ONE_THREAD)
@@ -120,9 +129,8 @@ class LoopDraw(Primitive):
 
     def kernel(self, keys: Any, *avals: Any, **params: Any) -> Callable[..., Any]:
         if self._is_drawn_in_place(keys, *avals, **params):
-            return partial(
-                _drawn_in_place, getattr(native, self.native_name), tuple(params.values())
-            )
+            function, flags = getattr(native, self.native_name), self.native_flags(keys, **params)
+            return partial(_drawn_in_place, function, flags)
         abstract = [aval.update(sharding=None) for aval in (keys, *avals)]
 
         def draw(*numbers: Any) -> Any:
@@ -137,14 +145,15 @@ class LoopDraw(Primitive):
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
         avals = [v.aval for v in operands]
         if may_call_draws(b, out) and self._is_drawn_in_place(*avals, **params):
-            return call_draws(b, self.method(**params), out, *operands)
+            generator = generator_of(avals[0].dtype).name
+            return call_draws(b, self.method(**params), generator, out, *operands)
         (drawn,) = b.inline(self._program(avals, params), *operands)
         return drawn
 
     def to_loops(
         self, b: loops.Builder, out: Any, *operands: loops.Value, **params: Any
     ) -> loops.Value:
-        if b.is_for_this_process and self._is_drawn_in_place(*b.operand_avals, **params):
+        if b.is_for_this_process and self._is_drawn_by_loops(*b.operand_avals, **params):
             if out.is_static and out.size:
                 return loops.draws.drawn(b, self.method(**params), out, *operands)
         keys, *parameters = operands
@@ -166,10 +175,20 @@ class LoopDraw(Primitive):
         self, keys: Any, *avals: Any, partitionable: bool = True, **params: Any
     ) -> bool:
         """Whether there is native code for numbers of these types."""
-        if native is None or keys.dtype is not _THREEFRY_KEY or not partitionable:
+        if native is None or not partitionable:
+            return False
+        generator = generator_of(keys.dtype)
+        if generator.key_dtype is not keys.dtype or generator.name not in self.native_generators:
+            return False
+        if generator is unsafe_rbg_prng_impl and keys.shape:
+            # A batch of its keys is split by one stream.
             return False
         dtypes = {aval.dtype for aval in avals}
         return len(dtypes) == 1 and dtypes.pop() in self.native_dtypes
+
+    def _is_drawn_by_loops(self, keys: Any, *avals: Any, **params: Any) -> bool:
+        """Whether loop programs call that code: they hold no keys of several words."""
+        return keys.dtype is _THREEFRY_KEY and self._is_drawn_in_place(keys, *avals, **params)
 
     def _program(self, avals: Sequence[Any], params: dict[str, Any]) -> Jaxpr:
         def program(*operands: Any) -> list[Any]:
@@ -193,5 +212,11 @@ def _in_order(
 def _drawn_in_place(function: Any, flags: tuple[Any, ...], keys: Any, *parameters: Any) -> Any:
     out = np.empty(parameters[0].shape, parameters[0].dtype)
     rows = max(keys.size, 1), -1 if out.size else 0
-    function(keys.reshape(-1), *[x.reshape(rows) for x in parameters], out.reshape(rows), *flags)
+    words = keys.reshape(-1) if keys.dtype == np.uint64 else _wide_words(keys)
+    function(words, *[x.reshape(rows) for x in parameters], out.reshape(rows), *flags)
     return out
+
+
+def _wide_words(keys: Any) -> Any:
+    """The words of opaque keys, two in each number."""
+    return np.ascontiguousarray(keys).reshape(-1).view(np.uint64)

@@ -31,6 +31,9 @@ TARGETS: Final = {
 DRAW_METHODS: Final = ("gamma", "loggamma", "poisson", "binomial")
 """What is drawn by rejection, in the order of its numbers in native code."""
 
+DRAW_GENERATORS: Final = ("threefry2x32", "rbg", "unsafe_rbg")
+"""By keys of which generators, in the order of their numbers in native code."""
+
 
 def handlers() -> Iterator[tuple[str, Any]]:
     """The names, each with XLA's way to the code, as far as it is there."""

@@ -23,6 +23,7 @@ from ..loops.program import (
     Store,
     While,
 )
+from .divisions import DIVISIONS, is_by_floats
 from .function_times import picoseconds
 from .functions.table import is_ours
 from .llvm_scalars import is_library_function
@@ -67,7 +68,7 @@ class _Count:
         total = Work(statements=len(body))
         for statement in body if vectors is not None else packed(body):
             if type(statement) is Assign:
-                _count(total, statement, is_wide=vectors is not None)
+                _count(total, statement, vectors)
                 continue
             match statement:
                 case tuple():
@@ -134,17 +135,26 @@ def _count_whole(total: Work, statement: Copy | Product | Call, *, in_nest: bool
             total.library += routine.nanoseconds
 
 
-def _count(total: Work, statement: Assign, *, is_wide: bool) -> None:
-    for name, much in _counted_as(statement.operation, statement.result.dtype, is_wide):
+def _count(total: Work, statement: Assign, vectors: VectorLoop | None) -> None:
+    operation = statement.operation
+    # With members, and by numbers, integers are divided otherwise.
+    is_timed = vectors is not None and (
+        operation not in DIVISIONS
+        or (not vectors.has_members and is_by_floats(operation, statement.operands))
+    )
+    counted = _counted_as(operation, statement.result.dtype, vectors is not None, is_timed)
+    for name, much in counted:
         setattr(total, name, getattr(total, name) + much)
 
 
 @cache
-def _counted_as(operation: str, dtype: DType, is_wide: bool) -> tuple[tuple[str, int], ...]:
+def _counted_as(
+    operation: str, dtype: DType, is_wide: bool, is_timed: bool
+) -> tuple[tuple[str, int], ...]:
     """As which kinds of work an operation counts, and how much of them."""
     if operation == "index":
         return ()
-    times = picoseconds(operation, dtype) if is_wide else None
+    times = picoseconds(operation, dtype) if is_timed else None
     if times is not None:
         return ("functions", 1), ("natively", times[0]), ("by_xla", times[1])
     if is_library_function(operation) and not is_ours(operation, dtype):

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ..loops.program import DType
+from .divisions import DIVISIONS
 
 _TIMES: Final[Mapping[str, Mapping[int, tuple[int, int]]]] = {
     "exp": {4: (440, 340), 8: (1200, 1200)},
@@ -43,8 +44,16 @@ _TIMES: Final[Mapping[str, Mapping[int, tuple[int, int]]]] = {
     # Those of float32, which take half of this, are counted with other short operations.
     **{name: {8: (50, 45)} for name in ("add", "sub", "mul")},
 }
+# Of integers, by `divisions.py`.  XLA takes up to three times as long where quotients are large.
+_TIMES_OF_DIVISIONS: Final[Mapping[int, tuple[int, int]]] = {
+    1: (700, 2200),
+    2: (800, 2500),
+    4: (1100, 2500),
+}
 
 
 def picoseconds(operation: str, dtype: DType) -> tuple[int, int] | None:
     """Natively, and of XLA; `None` if that is not known."""
+    if operation in DIVISIONS:
+        return _TIMES_OF_DIVISIONS.get(dtype.itemsize)
     return _TIMES.get(operation, {}).get(dtype.itemsize) if dtype.kind == "f" else None

@@ -178,8 +178,12 @@ class StatementPrinter:
                     text = extreme_of_constant(operation, x, width)
                     texts = [texts[i] for i in order]
                     break
+        return self.formatted(text, texts)
+
+    def formatted(self, text: str, operands: Sequence[str]) -> str:
+        """The value of instructions, whose {0} is the result, and {1} and on the operands."""
         name = f"%x{self.label()}"
-        self.lines.append("  " + text.format(name, *texts))
+        self.lines.append("  " + text.format(name, *operands))
         return name
 
     def call(self, operation: str, dtype: DType, operands: Sequence[str], width: int) -> str:

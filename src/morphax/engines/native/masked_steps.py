@@ -56,6 +56,9 @@ def fits(plan: VectorLoop, variables: Variables) -> bool:
 class MaskedSteps(VectorSteps):
     """Writes the body of a loop for several members together."""
 
+    # What a mask hides may be anything, and results of divisions are addresses.
+    divides_by_floats = False
+
     def __init__(self, printer: StatementPrinter, plan: VectorLoop) -> None:
         super().__init__(printer, plan)
         # The members that run; `None` if all do.

@@ -7,7 +7,7 @@ loaded and stored together; other elements are gathered one by one.
 from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..loops.program import (
     BOOL,
@@ -22,6 +22,7 @@ from ..loops.program import (
     Store,
     walk,
 )
+from .divisions import division, is_by_floats
 from .functions.kernel import F32
 from .llvm_scalars import memory_type, scalar_type, wide
 from .vector_loops import STRIDES, WIDTHS, VectorLoop
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 class VectorSteps:
     """Writes the body of a loop for several steps together."""
+
+    divides_by_floats: ClassVar[bool] = True
+    """Whether integers are, where that is faster."""
 
     def __init__(self, printer: StatementPrinter, plan: VectorLoop) -> None:
         self.printer = printer
@@ -92,6 +96,11 @@ class VectorSteps:
             self.texts[result] = p.call("power_of_known", F32, texts, self.width)
         else:
             texts = self.taken(operation, texts, scalars)
+            if self.divides_by_floats and is_by_floats(operation, scalars):
+                self.texts[result] = p.formatted(
+                    division(operation, result.dtype, self.width), texts
+                )
+                return
             self.texts[result] = p.operation(operation, result.dtype, scalars, texts, self.width)
 
     def taken(self, operation: str, texts: list[str], x: Sequence[Operand]) -> list[str]:

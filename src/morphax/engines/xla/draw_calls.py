@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.native_calls import DRAW_METHODS, DRAWS_TARGET
+from ...runtime.native_calls import DRAW_GENERATORS, DRAW_METHODS, DRAWS_TARGET
 from ...util.compiled import part
 from .custom_calls import custom_call
+from .literals import physical_aval
 from .stablehlo import Builder, Value
 
 _PRECISIONS: Final = (np.float32, np.float64)
@@ -26,16 +27,20 @@ def may_call_draws(b: Builder, out: Any) -> bool:
     return is_possible and out.is_static and out.size > 0
 
 
-def call_draws(b: Builder, method: str, out: Any, keys: Value, *parameters: Value) -> Value:
+def call_draws(
+    b: Builder, method: str, generator: str, out: Any, keys: Value, *parameters: Value
+) -> Value:
     """Call native code for a number for each of the parameters, keys being their leading axes."""
-    avals = [keys.aval, *[x.aval for x in parameters], out]
+    words = keys.seen_as(physical_aval(keys.aval))
+    avals = [words.aval, *[x.aval for x in parameters], out]
+    which, whose = DRAW_METHODS.index(method), DRAW_GENERATORS.index(generator)
     (drawn,) = custom_call(
         b,
         DRAWS_TARGET,
         [out],
-        keys,
+        words,
         *parameters,
         layouts=[range(aval.ndim)[::-1] for aval in avals],
-        config=f"{{which = {DRAW_METHODS.index(method)} : i64}}",
+        config=f"{{which = {which} : i64, generator = {whose} : i64}}",
     )
     return drawn

@@ -22,11 +22,16 @@ _ROOT = root_trace()
 _MET: WeakSet[FunctionType] = WeakSet()
 
 
+def is_by_operations() -> bool:
+    """Whether solvers run their operations one by one: eagerly, with nothing to watch them."""
+    config = current_config()
+    watched = config.debugs_execution or config.replay_first_calls
+    return current_trace() is _ROOT and not watched
+
+
 def meets_first(function: Callable[..., Any]) -> bool:
     """Whether this is the first eager call with this function; other callables may be equal."""
-    config = current_config()
-    is_eager = current_trace() is _ROOT and not config.debugs_execution
-    if not is_eager or config.replay_first_calls or not isinstance(function, FunctionType):
+    if not is_by_operations() or not isinstance(function, FunctionType):
         return False
     is_new = function not in _MET
     _MET.add(function)
@@ -34,8 +39,8 @@ def meets_first(function: Callable[..., Any]) -> bool:
 
 
 def repeated(go_on: Callable[[S], Any], step: Callable[[S], S], state: S) -> S:
-    """`lax.while_loop`, of Python where the numbers are known."""
-    if current_trace() is not _ROOT:
+    """`lax.while_loop`, of Python where operations run one by one."""
+    if not is_by_operations():
         found: S = lax.while_loop(go_on, step, state)
         return found
     while go_on(state):

@@ -11,6 +11,7 @@ import pytest
 import morphax as jax
 from morphax import enable_x64
 from morphax import numpy as jnp
+from morphax.config import override
 from morphax.errors import ShapeError
 from morphax.experimental import checkify
 from morphax.science.integrate import quad
@@ -45,6 +46,33 @@ def test_values(f: Callable[..., Any], a: float, b: float, expected: Any) -> Non
     assert info.success
     assert abs(found - expected) <= error <= 2e-7
     assert info.neval <= 1200
+
+
+@pytest.mark.parametrize(("f", "a", "b", "expected"), INTEGRALS)
+def test_first_calls_without_a_program(
+    f: Callable[..., Any], a: float, b: float, expected: Any
+) -> None:
+    with override(replay_first_calls=False):
+        first, again = [
+            quad(of, a, b, full_output=True) for of in (lambda x: f(x), jnp.vectorize(f))
+        ]
+    np.testing.assert_allclose(first[0], again[0], rtol=1e-12, atol=1e-14)
+    assert first[2] == again[2]
+
+
+def test_a_function_that_comes_again_gets_a_program() -> None:
+    calls = []
+
+    def counted(x: Any) -> Any:
+        calls.append(None)
+        return jnp.exp(-x * x)
+
+    with override(replay_first_calls=False):
+        values = [quad(counted, 0.0, 2.0)[0] for _ in range(3)]
+        before = len(calls)
+        values.append(quad(counted, 0.0, 2.0)[0])
+    assert len(calls) <= before + 2, "only its type and what it holds are asked for"
+    np.testing.assert_allclose(values, 0.8820813907624217, rtol=1e-14)
 
 
 def test_single_precision() -> None:

@@ -12,6 +12,7 @@ import scipy.optimize
 import morphax as jax
 from morphax import enable_x64
 from morphax import numpy as jnp
+from morphax.config import override
 from morphax.errors import ShapeError
 from morphax.experimental import checkify
 from morphax.science.optimize import brentq, root
@@ -40,6 +41,23 @@ def test_brentq(f: Callable[[Any], Any], a: float, b: float) -> None:
     np.testing.assert_allclose(found, expected, 1e-10, 1e-11)
     assert info.converged
     assert info.function_calls == about.function_calls
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: jnp.cos(x) - x, lambda x: (x - 0.3) ** 9, lambda x: 1 / (x - 0.3)]
+)
+def test_brentq_by_single_operations(f: Callable[[Any], Any]) -> None:
+    programs = brentq(f, 0.0, 2.0, full_output=True)
+    with override(replay_first_calls=False):
+        given = brentq(f, 0.0, 2.0, full_output=True)
+    assert given[1].status == programs[1].status
+    np.testing.assert_allclose(given[0], programs[0], rtol=1e-9)
+
+
+def test_derivatives_where_steps_run_one_by_one() -> None:
+    with override(replay_first_calls=False):
+        slope = jax.grad(lambda a: brentq(lambda x: x**3 - a, 0.0, 5.0))(8.0)
+    np.testing.assert_allclose(slope, 1 / 12, 1e-9)
 
 
 def test_derivatives_of_brentq() -> None:

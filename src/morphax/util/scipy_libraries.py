@@ -52,6 +52,13 @@ def fast_transforms() -> ModuleType | None:
         return None
 
 
+@cache
+def sparse_systems() -> ModuleType:
+    """SuperLU's functions."""
+    package = "sparse.linalg._dsolve"
+    return _by_itself(package, "_superlu") or import_module(f"scipy.{package}._superlu")
+
+
 def _by_itself(package: str, name: str) -> ModuleType | None:
     """The module of that name in a package of SciPy; None if only the package may find it."""
     full = f"scipy.{package}.{name}"

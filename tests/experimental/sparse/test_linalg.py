@@ -50,6 +50,13 @@ def test_orders_and_padding(reorder: int) -> None:
     np.testing.assert_allclose(given, np.linalg.solve(dense, b), rtol=1e-12)
 
 
+def test_elements_in_one_place_are_added() -> None:
+    data, indices = jnp.array([1.0, 4.0, 3.0, 2.0, 5.0]), jnp.array([1, 0, 1, 0, 0])
+    indptr, b = jnp.array([0, 3, 5]), jnp.array([1.0, 2.0])
+    given = spsolve(data, indices, indptr, b)
+    np.testing.assert_allclose(given, np.linalg.solve([[4.0, 4.0], [7.0, 0.0]], b), rtol=1e-12)
+
+
 def test_derivatives_of_solutions() -> None:
     dense, (data, *places), b = system(5, nse=20)
     check_grads(lambda d, b: spsolve(d, *places, b), (data, b), order=2, rtol=1e-5)

@@ -35,12 +35,14 @@ from ...engines.reference.eager import as_array
 from ...lax.ground.families import sum_of_tangents
 from ...lax.ground.linear_structure import moved_axis
 from ...util.messages import message
+from ...util.scipy_libraries import sparse_systems
 from .csr import csr_matvec_p, elements_of_rows, row_ends
 from .matrix_formats import MatrixOperation
 
 # What SciPy calls the orders of columns that `reorder` chooses from.  The first that is one suits
 # whatever rows pivots are found in, and takes a small share of the time also where rows are full.
 _ORDERS = ("NATURAL", "COLAMD", "MMD_AT_PLUS_A", "MMD_ATA")
+_IN_ROWS = 0  # 1 is for matrices in columns.
 
 
 @final
@@ -192,13 +194,7 @@ def _transposed(data: Any, indices: Any, indptr: Any) -> tuple[Any, Any, Any]:
 
 
 def _solved(data: Any, indices: Any, indptr: Any, b: Any, *, order: str) -> Any:
-    """Solve by SciPy, in a dtype that it has."""
-    import warnings
-
-    from scipy.sparse import csr_array
-    from scipy.sparse.linalg import MatrixRankWarning
-    from scipy.sparse.linalg import spsolve as solved
-
+    """Solve by SuperLU, in a dtype that it has; NaN if the matrix is singular."""
     data, indices, indptr, b = map(np.asarray, (data, indices, indptr, b))
     size = b.size
     if not size:
@@ -206,12 +202,22 @@ def _solved(data: Any, indices: Any, indptr: Any, b: Any, *, order: str) -> Any:
     _check_places(indices, indptr, size)
     wide = np.result_type(b.dtype, np.float32) if b.dtype.itemsize > 2 else np.dtype(np.float32)
     count = int(indptr[-1])
-    parts = data[:count].astype(wide), indices[:count].astype(np.int32), indptr.astype(np.int32)
-    with warnings.catch_warnings():
-        # A singular matrix is told by NaN.
-        warnings.simplefilter("ignore", MatrixRankWarning)
-        x = solved(csr_array(parts, shape=(size, size)), b.astype(wide), permc_spec=order)
-    return x.astype(b.dtype)
+    rows = _summed(data[:count].astype(wide), indices[:count], indptr)
+    solve, options = sparse_systems().gssv, {"ColPerm": order}
+    x, failed = solve(size, rows[0].size, *rows, b.astype(wide), _IN_ROWS, options=options)
+    return np.full_like(b, np.nan) if failed else x.astype(b.dtype)
+
+
+def _summed(data: Any, indices: Any, indptr: Any) -> tuple[Any, Any, Any]:
+    """The matrix with columns in order, each once: of several elements the library takes one."""
+    size = indptr.size - 1
+    places = np.repeat(np.arange(size), np.diff(indptr)) * size + indices
+    if (np.diff(places) <= 0).any():
+        places, which = np.unique(places, return_inverse=True)
+        data, given = np.zeros(places.size, data.dtype), data
+        np.add.at(data, which, given)
+        indices, indptr = places % size, np.searchsorted(places, np.arange(size + 1) * size)
+    return data, indices.astype(np.int32), indptr.astype(np.int32)
 
 
 def _check_places(indices: Any, indptr: Any, size: int) -> None:

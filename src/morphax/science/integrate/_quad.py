@@ -35,6 +35,7 @@ from ...transforms.make_jaxpr import eval_shape
 from ...transforms.vmap import vmap
 from ...util.messages import message
 from ...util.records import dataclass
+from ..first_calls import meets_first, repeated
 from ..solver_arguments import (
     check_tolerances,
     count,
@@ -156,7 +157,8 @@ def quad(
     relative = jnp.maximum(relative, 50 * eps)
     task = _Task(low, high, absolute, relative, jnp.asarray(100 * eps, dtype), leaves)
     most = count(_WHERE, "limit", limit)
-    values, error, info = _integral(_Column(function), most, task)
+    integral = _bisect if meets_first(func) else _integral
+    values, error, info = integral(_Column(function), most, task)
     debug_check(info.success, "quad failed with status {status}", status=info.status)
     if full_output:
         return values[0], error, info
@@ -223,7 +225,7 @@ def _bisect(function: Callable[..., Any], most: int, task: _Task) -> tuple[Any, 
         return number + 1, Parts(*[p.at[places].set(h) for p, h in zip(parts, halves, strict=True)])
 
     one = jnp.ones((), dtypes.result_type(int))
-    number, parts = lax.while_loop(go_on, split, (one, parts))
+    number, parts = repeated(go_on, split, (one, parts))
     value, error, limit = sums(parts)
     is_finite = jnp.isfinite(error) & jnp.all(jnp.isfinite(value))
     failure = jnp.where(is_finite, TOO_MANY, NOT_FINITE)

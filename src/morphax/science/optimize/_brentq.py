@@ -17,6 +17,7 @@ from ...control.checks.checks import debug_check
 from ...errors import ShapeError
 from ...transforms.flattening import check_callable
 from ...util.messages import message
+from ..first_calls import is_by_operations, repeated
 from ..implicit_functions import implicit_root
 from ..solver_arguments import (
     arguments,
@@ -158,7 +159,8 @@ def brentq(
         found = _brent(function, low, high, *tolerances, maxiter)
         return found.root, found
 
-    root, found = implicit_root(function, low, solve)
+    # Where nothing is traced there is no derivative, and a program of the loop would run once.
+    root, found = solve(None) if is_by_operations() else implicit_root(function, low, solve)
     debug_check(found.converged, "brentq failed with status {status}", status=found.status)
     root = jnp.where(found.converged, root, np.nan)
     return (root, found._replace(root=root)) if full_output else root
@@ -198,7 +200,7 @@ def _brent(
         )
         return _ordered(moved)
 
-    end = lax.while_loop(go_on, advance, _ordered(start))
+    end = repeated(go_on, advance, _ordered(start))
     is_finite = jnp.isfinite(end.at_b) & ~jnp.isnan(end.at_c)
     failure = jnp.where(is_finite, TOO_MANY, NOT_FINITE)
     failure = jnp.where(brackets | ~is_finite, failure, NO_SIGN_CHANGE)

@@ -77,3 +77,17 @@ def test_products_in_a_loop() -> None:
     ]
     for mine, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_convolutions_of_computed_operands_are_vectors_of_features() -> None:
+    x, kernel = np.ones((2, 9, 9, 8), np.float32), np.ones((3, 3, 8, 16), np.float32)
+    layout = ("NHWC", "HWIO", "NHWC")
+
+    def loss(kernel: Any) -> Any:
+        made = lax.conv_general_dilated(x, kernel, (1, 1), "VALID", dimension_numbers=layout)
+        return (made * made).sum()
+
+    derivative = jax.jit(jax.grad(loss), compiler_options={"jax_cpu_engine": "native"})
+    assert "insertelement" not in derivative.lower(kernel).compile().as_text("native")
+    expected = jax.jit(jax.grad(loss), compiler_options={"jax_cpu_engine": "xla"})(kernel)
+    np.testing.assert_allclose(derivative(kernel), expected, rtol=1e-5)

@@ -18,6 +18,7 @@
 #include "kernels.h"
 #include "keys.h"
 #include "lapack.h"
+#include "library_handlers.h"
 #include "machine_functions.h"
 #include "many_numbers.h"
 #include "nan_spread.h"
@@ -47,7 +48,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 45;
+  module.attr("interface") = 46;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -96,6 +97,9 @@ NB_MODULE(_native, module) {
   morphax::keys::bind(keys);
   nanobind::module_ lapack = module.def_submodule("lapack", "LAPACK for stacks of matrices.");
   morphax::lapack::bind(lapack);
+  nanobind::module_ handlers =
+      module.def_submodule("library_handlers", "LAPACK for compiled programs.");
+  morphax::library_handlers::bind(handlers);
   nanobind::module_ machine = module.def_submodule("machine_functions", "Machine code of ours.");
   morphax::machine_functions::bind(machine);
   nanobind::module_ many = module.def_submodule("many_numbers", "NumPy's functions, by threads.");

@@ -10,7 +10,7 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
-from morphax.engines.loops.program import For, Load, Store, walk
+from morphax.engines.loops.program import For, Load, Product, Store, walk
 from morphax.engines.native.machine_code import compile_loops
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.c_library import checked_program
@@ -77,3 +77,37 @@ def test_products_in_a_loop() -> None:
     ]
     for mine, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "y", "sizes"),
+    [
+        ("btkgh,bskh->bkgts", (2, 33, 2, 3, 16), (2, 34, 2, 16), (33, 34, 16)),
+        ("bkgts,bskh->btkgh", (2, 2, 3, 33, 34), (2, 34, 2, 16), (99, 16, 34)),
+    ],
+    ids=["queries of heads", "rows that are one axis"],
+)
+def test_products_of_several_heads_are_the_librarys(
+    text: str, x: Any, y: Any, sizes: tuple[int, int, int]
+) -> None:
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=shape).astype(np.float32) for shape in (x, y)]
+    program = checked_program(make_jaxpr(lambda *v: jnp.einsum(text, *v))(*values), "f")
+    found = {s.sizes for s in walk(program.body) if isinstance(s, Product)}
+    assert found & {sizes, (sizes[1], sizes[0], sizes[2])}
+    (made,) = call(program, compile_loops(program), *values)
+    np.testing.assert_allclose(made, np.einsum(text, *values), rtol=1e-4, atol=1e-5)
+
+
+def test_convolutions_of_computed_operands_are_vectors_of_features() -> None:
+    x, kernel = np.ones((2, 9, 9, 8), np.float32), np.ones((3, 3, 8, 16), np.float32)
+    layout = ("NHWC", "HWIO", "NHWC")
+
+    def loss(kernel: Any) -> Any:
+        made = lax.conv_general_dilated(x, kernel, (1, 1), "VALID", dimension_numbers=layout)
+        return (made * made).sum()
+
+    derivative = jax.jit(jax.grad(loss), compiler_options={"jax_cpu_engine": "native"})
+    assert "insertelement" not in derivative.lower(kernel).compile().as_text("native")
+    expected = jax.jit(jax.grad(loss), compiler_options={"jax_cpu_engine": "xla"})(kernel)
+    np.testing.assert_allclose(derivative(kernel), expected, rtol=1e-5)

@@ -75,8 +75,13 @@ def test_donated_arguments_stay_donated() -> None:
     assert x.is_deleted()
 
 
-def test_another_process(tmp_path: Path) -> None:
-    data, *_ = serialize(compiled(lambda x: jnp.floor(x) * 2, 1.0))
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: jnp.floor(x) * 2, lambda x: jnp.linalg.norm(jnp.floor(x) * jnp.eye(4), 2) * 2],
+    ids=["XLA's", "LAPACK's"],
+)
+def test_another_process(function: Any, tmp_path: Path) -> None:
+    data, *_ = serialize(compiled(function, 1.0))
     (tmp_path / "program").write_bytes(data)
     program = f"""
 import morphax as jax

@@ -13,7 +13,7 @@ import morphax as jax
 from morphax import lax
 from morphax.lax.linalg import lapack, matrix_stacks
 from morphax.lax.linalg.linear_systems import solved_with_factors
-from morphax.util.scipy_libraries import thread_functions
+from morphax.util.library_threads import thread_functions
 
 linalg = lax.linalg
 
@@ -147,7 +147,7 @@ def test_many_matrices_are_shared_by_threads() -> None:
 
 @needs_native
 def test_small_matrices_have_the_thread_that_asks_alone() -> None:
-    """The number of threads is one while plans for small matrices run, and then what it was."""
+    """The number of threads is one while small matrices are computed, and then what it was."""
     functions = thread_functions()
     if functions is None:
         pytest.skip("the BLAS is no OpenBLAS")
@@ -164,6 +164,10 @@ def test_small_matrices_have_the_thread_that_asks_alone() -> None:
         # As many as find a processor, if that are fewer.
         assert numbers[:3] == [5, 1, 5]
         assert numbers[3:] == [] or (1 <= numbers[3] < 5 == numbers[4])
+        numbers[:] = [5]
+        jax.block_until_ready(jax.jit(linalg.qr)(x[:, :256, :256]))
+        assert len(numbers) > 1
+        assert (set(numbers[::2]), set(numbers[1::2])) == ({5}, {1})
     finally:
         lapack.compiled.control_library_threads(*functions)
 

@@ -6,7 +6,6 @@ modules.
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from functools import cache
 from importlib import import_module
@@ -78,18 +77,3 @@ def _by_itself(package: str, name: str) -> ModuleType | None:
             del sys.modules[full]
             raise
         return module
-
-
-def thread_functions() -> tuple[int, int] | None:
-    """The addresses of the functions that get and set how many threads the BLAS has.
-
-    `None` if it is another than OpenBLAS.
-    """
-    library = ctypes.CDLL(linear_algebra("cython_lapack").__file__)
-    # SciPy's own copy, which has a name before its names; the system's.
-    for name in ("scipy_openblas", "openblas"):
-        found = [getattr(library, f"{name}_{verb}_num_threads", None) for verb in ("get", "set")]
-        get, set_ = [ctypes.cast(f, ctypes.c_void_p).value if f else None for f in found]
-        if get and set_:
-            return get, set_
-    return None

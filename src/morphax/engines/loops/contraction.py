@@ -16,6 +16,7 @@ from .scalars import converted
 from .values import Indices, Place, Value
 
 Axes = Sequence[int]
+_Within = tuple[Axes, Axes]
 # Of so many products of numbers, with no side shorter than this, a library is faster.
 _WORTH_A_CALL, _FEWEST = 1 << 13, 8
 # Sums of so many terms are one expression, of rows that would not be in registers while they are
@@ -71,8 +72,9 @@ def contracted_into(
 ) -> None:
     """The same of arrays that are not empty, stored at a place with these axes."""
     product = _Product(b, place, b.settled(x), b.settled(y), contracting, batch)
-    if product.is_for_library():
-        product.by_library()
+    within = product.for_library()
+    if within is not None:
+        product.by_library(within)
     elif _is_vector(product.y, product.free_y):
         product.by_terms() if product.has_few_terms() else product.by_vectors(of_rows=False)
     elif _is_vector(product.x, product.free_x) and not any(n > 1 for n in product.columns):
@@ -96,6 +98,12 @@ def _step(strides: Sequence[int], extents: Sequence[int]) -> int:
     return long[-1][0] if long else 0
 
 
+def _choices(extents: Sequence[int]) -> list[Axes]:
+    """Numbers of the axes that may be rows, or columns, of matrices: all, or a single one."""
+    count = len(extents)
+    return [range(count), *[(i,) for i in range(count) if count > 1]]
+
+
 @final
 class _Product:
     """A contraction of stored values; its result has the axes group, row, column."""
@@ -113,7 +121,6 @@ class _Product:
         self.free_x = [i for i in range(x.ndim) if i not in (*contracting[0], *batch[0])]
         self.free_y = [i for i in range(y.ndim) if i not in (*contracting[1], *batch[1])]
         (self.terms_x, self.terms_y), self.batch = contracting, batch
-        self.no_group = (Index(),) * len(batch[0])
         self.axes_x = (*batch[0], *self.free_x, *contracting[0])
         self.axes_y = (*batch[1], *self.free_y, *contracting[1])
         self.groups = [x.shape[i] for i in batch[0]]
@@ -134,51 +141,95 @@ class _Product:
             factors.append(converted(self.b.writer, factor, self.dtype))
         return self.b.writer.op(self.multiply, *factors)
 
-    def matrices(self, group: Indices) -> list[Matrix] | None:
-        """The result and the operands as matrices; `None` if they do not lie as such."""
-        count = len(self.groups)
-        of_rows = range(count, count + len(self.rows))
-        of_columns = range(of_rows.stop, of_rows.stop + len(self.columns))
+    def matrices(self, within: _Within, at: Indices) -> list[Matrix] | None:
+        """The result and the operands as matrices; `None` if they do not lie as such.
+
+        Args:
+            within: which axes of rows and columns they have.
+            at: where along the groups and the other ones, as `outer` has them.
+        """
+        rows, columns = within
+        count, beyond = len(self.groups), len(self.groups) + len(self.rows)
+        of_rows, of_columns = range(count, beyond), range(beyond, beyond + len(self.columns))
+        outer_rows, outer_columns = self.outer(within)
+        sizes_x, sizes_y = [self.rows[i] for i in rows], [self.columns[i] for i in columns]
         found = []
-        for place, of_group, axes, sizes in (
-            (self.place, range(count), (of_rows, of_columns), (self.rows, self.columns)),
-            (self.x.place, self.batch[0], (self.free_x, self.terms_x), (self.rows, self.terms)),
-            (self.y.place, self.batch[1], (self.terms_y, self.free_y), (self.terms, self.columns)),
+        for place, of_group, of_row, of_column, sizes in (
+            (self.place, range(count), of_rows, of_columns, (sizes_x, sizes_y)),
+            (self.x.place, self.batch[0], self.free_x, None, (sizes_x, self.terms)),
+            (self.y.place, self.batch[1], None, self.free_y, (self.terms, sizes_y)),
         ):
             if place is None:
                 return None
-            steps = [
-                _step([place.strides[i] for i in chosen], extents)
-                for chosen, extents in zip(axes, sizes, strict=True)
+            # Groups move all of them, rows the result and `x`, columns the result and `y`.
+            moved: list[int | None] = [
+                *of_group,
+                *[None if of_row is None else of_row[i] for i in outer_rows],
+                *[None if of_column is None else of_column[i] for i in outer_columns],
             ]
             start = place.offset
-            for i, axis in zip(group, of_group, strict=True):
-                start = start.plus(i.times(place.strides[axis]))
+            for index, axis in zip(at, moved, strict=True):
+                if axis is not None:
+                    start = start.plus(index.times(place.strides[axis]))
+            first = self.terms_y if of_row is None else [of_row[i] for i in rows]
+            second = self.terms_x if of_column is None else [of_column[i] for i in columns]
+            steps = [
+                _step([place.strides[i] for i in chosen], extents)
+                for chosen, extents in zip((first, second), sizes, strict=True)
+            ]
             matrix = Matrix(place.buffer, start, *steps)
             if not matrix.is_for_library(*[math.prod(x) for x in sizes]):
                 return None
             found.append(matrix)
         return found if found[0].columns == 1 else None
 
-    def is_for_library(self) -> bool:
-        """Whether it is worth a call, and its matrices lie as libraries take them."""
-        m, n, k = [math.prod(sizes) for sizes in (self.rows, self.columns, self.terms)]
-        if not self.b.fusion.has_vectors or self.dtype.kind != "f" or m * n * k < _WORTH_A_CALL:
-            return False
-        is_same = self.x.dtype == self.y.dtype == self.dtype
-        return is_same and min(m, n, k) >= _FEWEST and self.matrices(self.no_group) is not None
+    def outer(self, within: _Within) -> tuple[list[int], list[int]]:
+        """The numbers of the axes of rows and columns that matrices have not."""
+        rows, columns = within
+        return (
+            [i for i in range(len(self.rows)) if i not in rows],
+            [i for i in range(len(self.columns)) if i not in columns],
+        )
 
-    def by_library(self) -> None:
+    def sizes(self, within: _Within) -> tuple[int, int, int]:
+        """Rows, columns and terms of the matrices."""
+        rows, columns = within
+        chosen = [self.rows[i] for i in rows], [self.columns[i] for i in columns], self.terms
+        m, n, k = [math.prod(sizes) for sizes in chosen]
+        return m, n, k
+
+    def for_library(self) -> _Within | None:
+        """The axes of matrices that are worth a call and lie as libraries take them.
+
+        They are all, or one for rows or columns that do not lie as one axis, such as those of
+        several heads; then there are as many products as the others have places.
+        """
+        if not self.b.fusion.has_vectors or self.dtype.kind != "f":
+            return None
+        if not self.x.dtype == self.y.dtype == self.dtype:
+            return None
+        choices = itertools.product(_choices(self.rows), _choices(self.columns))
+        for within in sorted(choices, key=lambda within: -math.prod(self.sizes(within))):
+            m, n, k = self.sizes(within)
+            if m * n * k < _WORTH_A_CALL or min(m, n, k) < _FEWEST:
+                continue
+            nowhere = (Index(),) * (len(self.groups) + sum(map(len, self.outer(within))))
+            if self.matrices(within, nowhere) is not None:
+                return within
+        return None
+
+    def by_library(self, within: _Within) -> None:
         """A product of matrices for each group."""
-        m, n, k = [math.prod(x) for x in (self.rows, self.columns, self.terms)]
+        outer_rows, outer_columns = self.outer(within)
 
-        def product(*group: Index) -> None:
-            matrices = self.matrices(group)
+        def product(*at: Index) -> None:
+            matrices = self.matrices(within, at)
             assert matrices is not None, "matrices for a library"
             target, left, right = matrices
-            self.b.writer.write(Product(target, left, right, (m, n, k)))
+            self.b.writer.write(Product(target, left, right, self.sizes(within)))
 
-        self.b.fusion.nest(self.groups, product)
+        outer = [self.rows[i] for i in outer_rows], [self.columns[i] for i in outer_columns]
+        self.b.fusion.nest([*self.groups, *outer[0], *outer[1]], product)
 
     def by_scalars(self) -> None:
         """Each element of the result as a sum of its own."""

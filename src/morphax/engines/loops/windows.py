@@ -132,6 +132,10 @@ def convolved(
     if not math.prod(out.shape) or not x.size or not y.size:
         return b.uniform(out.shape, b.writer.number(0, b.dtype_of(out)))
     (of_x, of_y, of_out), (batch_groups, feature_groups) = specs, groups
+    # What is computed here lies in memory as its axes do, features last mostly: so are vectors.
+    y = b.settled(y)
+    if not any([axis.is_padded for axis in axes]):
+        x = b.settled(x)
     x, y = _arranged(b, x, of_x), _arranged(b, y, of_y)
     batch, features = x.shape[0] // batch_groups, x.shape[1] // feature_groups
     outputs = y.shape[0] // (batch_groups * feature_groups)

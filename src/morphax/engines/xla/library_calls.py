@@ -20,6 +20,8 @@ import numpy as np
 
 from ...runtime.client import jaxlib_module, xla_client
 from ...runtime.kernels import prepare_hybrid
+from ...util.compiled import part
+from ...util.library_threads import ALONE, allow_control_of_threads
 from ...util.messages import message
 from ...util.scipy_libraries import linear_algebra
 from .custom_calls import custom_call
@@ -42,6 +44,9 @@ _CUDA = {
     "hetrd": "cusolver_sytrd_ffi",
     "tridiagonal_solve_perturbed": "cu_tridiagonal_solve_perturbed",
 }
+# Before the name of a function in programs that stay on this kind of machine: few of the library's
+# threads share a call there, as far as native code may say so (`util/library_threads.py`).
+_OURS = "morphax_"
 _TRANSPOSES = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
 _TYPED_HANDLERS = 1  # the version of XLA's interface to custom calls that all of them implement
 
@@ -53,7 +58,12 @@ def load_lapack() -> None:
     for name in ("cython_blas", "cython_lapack"):
         linear_algebra(name)
     jaxlib_module("cpu._lapack").initialize()
-    for name, function, _ in jaxlib_module("lapack").registrations()["cpu"]:
+    known = {name: f for name, f, _ in jaxlib_module("lapack").registrations()["cpu"]}
+    ours, compiled = list(known.values()), part("library_handlers")
+    if compiled is not None and allow_control_of_threads():
+        ours = compiled.limited(ours, ALONE)
+    known |= zip([f"{_OURS}{name}" for name in known], ours, strict=True)
+    for name, function in known.items():
         xla_client().register_custom_call_target(name, function, "cpu", _TYPED_HANDLERS)
 
 
@@ -117,7 +127,8 @@ def _target(b: Builder, function: str, dtype: Any) -> str:
         load_lapack()
         if function == "tridiagonal_solve_perturbed":
             return f"{function}_ffi"  # no function of LAPACK: it is for all dtypes
-        return f"lapack_{_PREFIXES[dtype.name]}{function}_ffi"
+        name = f"lapack_{_PREFIXES[dtype.name]}{function}_ffi"
+        return f"{_OURS}{name}" if b.module.may_call_kernels else name
     if b.module.platform == "cuda" and function in _CUDA:
         return _CUDA[function]
     raise NotImplementedError(

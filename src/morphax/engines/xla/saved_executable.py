@@ -26,6 +26,7 @@ from .compile_cache.loading import from_bytes
 from .compile_options import compile_options
 from .executable import Executable
 from .lowering import LoweredProgram
+from .portable import load_libraries
 
 _MARK: Final = b"morphax executable 3\n"
 _DIGEST_BYTES: Final = 32
@@ -115,6 +116,7 @@ def loaded(data: bytes, device: Any) -> Executable:
         info=DebugInfo("jit", function),
         callbacks=(),
     )
+    load_libraries(program.text.encode())
     executable = from_bytes(payload, compile_options(device), device)
     return Executable(program, executable, lambda: payload)
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from ...core.dims import Shape
 from ...util.compiled import part
+from ...util.library_threads import ALONE, allow_control_of_threads
 from ...util.records import dataclass
-from ...util.scipy_libraries import linear_algebra, thread_functions
+from ...util.scipy_libraries import linear_algebra
 
 _LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
@@ -33,10 +34,6 @@ compiled = part("lapack")
 
 _INT32 = np.dtype(np.int32)
 
-_ALONE = 256 * 256
-"""Elements of a matrix that the library's threads do not share: they wait for each other, on a busy
-machine for a hundred times as long as one takes.  Larger ones as many share as find a processor."""
-
 
 @cache
 def lapack(function: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
@@ -50,14 +47,6 @@ def _routine(function: str, dtype: np.dtype[Any]) -> Any:
     """The address, in a capsule that is named by the declaration in C."""
     library = linear_algebra("cython_blas" if function in _OF_BLAS else "cython_lapack")
     return library.__pyx_capi__[_full_name(function, dtype)]
-
-
-@cache
-def _allow_control_of_threads() -> None:
-    """Tell native code, if it may, how it says how many threads the library has."""
-    functions = thread_functions()
-    if functions is not None and compiled is not None:
-        compiled.control_library_threads(*functions)
 
 
 def _full_name(function: str, dtype: np.dtype[Any]) -> str:
@@ -310,6 +299,6 @@ class Plan:
         assert compiled is not None
         described = [(x.number, [*self._stack, *x.shape], x.dtype) for x in results]
         count, given = math.prod(self._stack), len(self.operands)
-        _allow_control_of_threads()
-        alone = all([x.size <= _ALONE for x in self.operands])
+        allow_control_of_threads()
+        alone = all([x.size <= ALONE for x in self.operands])
         return compiled.plan(count, self._bytes, given, described, self._steps, single, alone)

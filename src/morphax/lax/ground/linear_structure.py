@@ -35,7 +35,7 @@ from ...engines import loops
 from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
-from ...util.host_memory import transposed
+from ...util.host_memory import repeated_view, transposed
 from ...util.messages import message
 from .kinds import NUMBER
 from .row_sums import accumulator, summation
@@ -136,20 +136,8 @@ class BroadcastInDim(Primitive):
 
     def view(self, x: Any, *, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
         aligned = _aligned_shape(x.shape, shape, broadcast_dimensions)
-        if not x.ndim:
-            return None  # chains read single numbers
-        if not x.size or not isinstance(x.dtype, np.dtype) or x.dtype.kind not in "biufc":
-            return lambda v: np.broadcast_to(v.reshape(aligned), shape)
-        ends = [math.prod(aligned[axis + 1 :]) * x.dtype.itemsize for axis in range(len(aligned))]
-        strides = tuple([0 if n == 1 else end for n, end in zip(aligned, ends, strict=True)])
-
-        def repeated(v: Any) -> Any:
-            # NumPy's own function takes six times as long.
-            if v.flags.c_contiguous:
-                return np.ndarray(shape, v.dtype, v, 0, strides)
-            return np.broadcast_to(v.reshape(aligned), shape)
-
-        return repeated
+        # Chains read single numbers.
+        return repeated_view(aligned, shape, x.dtype) if x.ndim else None
 
     def lower(
         self, b: Builder, out: Any, x: Value, *, broadcast_dimensions: Any, **_: Any

@@ -426,3 +426,17 @@ def test_negative_integers_count_by_their_values() -> None:
         with pytest.raises(OverflowError):
             bits + -1
         assert jnp.clip(bits, -1, 3).tolist() == [0, 1, 2, 3, 3]
+
+
+@pytest.mark.parametrize("options", [{}, {"size": 4}, {"size": 9, "fill_value": 7}, {"axis": 0}])
+def test_different_elements_are_found_between_two_programs(options: dict[str, Any]) -> None:
+    """How many there are is a number; what comes before and after is replayed."""
+    for x in (N[jnp.array([3, 1, 3, 0, 1, 5])], jnp.array([[2.0, jnp.nan], [2.0, 1.0]])):
+        calls = [
+            lambda x=x: jnp.unique(x, **options),
+            lambda x=x: jnp.unique(x, True, True, True, **options),
+        ]
+        for call in calls:
+            with override(debug_infs=True):
+                alone = _described(call())
+            assert [_described(call()) for _ in range(3)] == [alone] * 3

@@ -401,3 +401,14 @@ def test_arrays_in_order() -> None:
         found = host_memory.in_order(view)
         assert found.flags.c_contiguous
         np.testing.assert_array_equal(found, view)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", "complex64", "bfloat16"])
+def test_views_of_repeated_arrays(dtype: str) -> None:
+    cases = [((3, 1), (3, 4)), ((1, 3), (2, 3)), ((2, 1, 3), (2, 5, 3)), ((0, 1), (0, 2))]
+    for aligned, shape in cases:
+        size = int(np.prod(aligned))
+        row = np.arange(2 * size).astype(np.dtype(dtype))
+        for x in (row[:size], row[::2]):
+            view = host_memory.repeated_view(aligned, shape, x.dtype)(x)
+            np.testing.assert_array_equal(view, np.broadcast_to(x.reshape(aligned), shape))

@@ -102,7 +102,7 @@ def squareplus(x: Any, b: Any = 4) -> Any:
     return jnp.where(x < 0, b / (2 * (size + root)), (x + root) / 2)
 
 
-@custom_jvp
+@replayed(1)
 def log1mexp(x: Any) -> Any:
     """log(1 − e⁻ˣ) for x ≥ 0, accurate at both ends; NaN for x < 0.
 
@@ -117,20 +117,24 @@ def log1mexp(x: Any) -> Any:
         >>> jax.nn.log1mexp(jnp.array([0.0, 1e-10, 1.0]))
         Array([        -inf, -23.02585   ,  -0.45867515], dtype=float32)
     """
-    (x,) = promoted_inexact("nn.log1mexp", as_array("nn.log1mexp", x))
+    return _log1mexp(_inexact("log1mexp", x))
+
+
+@custom_jvp
+def _log1mexp(x: Any) -> Any:
     is_near, power = x < np.log(2.0), jnp.exp(-x)
     far, near = 1 - power, jnp.where(is_near, x, 0)
     # One logarithm: what 1 − e⁻ˣ lost when it was rounded is put back, divided by its argument.
     lost = jnp.where(is_near, 0, power - (1 - far)) / jnp.where(is_near, 1, far)
-    share = near * polynomial(_SHARE if x.dtype == np.float64 else _SHARE_OF_SINGLE, near)
+    share = near * polynomial(_SHARE if far.dtype == np.float64 else _SHARE_OF_SINGLE, near)
     return -(lost - jnp.log(jnp.where(is_near, share, far)))
 
 
-@log1mexp.defjvp
+@_log1mexp.defjvp
 def _log1mexp_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
     # 1 / (eˣ − 1), whose derivatives do not overflow in this form.
-    return log1mexp(x), t * (jnp.exp(-x) / -jnp.expm1(-x))
+    return _log1mexp(x), t * (jnp.exp(-x) / -jnp.expm1(-x))
 
 
 @replayed(1)

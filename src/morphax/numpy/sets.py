@@ -6,8 +6,6 @@ depend on values: traced operands need a `size`, as in `searching`.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -18,68 +16,19 @@ from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.ground.axes import counted_or_symbolic
 from ..lax.ordering.sorting import sort as lax_sort
-from ..lax.reduction.cumulative import cumsum
 from ..util.messages import message
-from .at import At
 from .axes import canonical_axis
+from .equal_runs import in_runs, index_dtype, of_runs, starts_run
 from .indexing import getitem
 from .joining import concatenate
 from .operands import as_array
 from .searching import places_of
 from .selection import take, where
-from .shaping import moveaxis, ravel, reshape
+from .shaping import moveaxis, ravel
 from .sorted_vectors import searchsorted
 
 # Up to so many elements, comparing with each is faster than sorting.
 _FEW = 32
-
-
-def _index_dtype() -> Any:
-    return dtypes.python_scalar_dtype(int)
-
-
-def _starts_run(columns: Sequence[Any], equal_nan: bool) -> Any:
-    """Where sorted rows, given by columns, differ from the row before; the first always does."""
-    count = aval_of(columns[0]).shape[0]
-    differs: Any = None
-    for column in columns:
-        after, before = lax.slice_in_dim(column, 1, count), lax.slice_in_dim(column, 0, count - 1)
-        unequal = lax.ne(after, before)
-        if equal_nan:
-            both = lax.bitwise_and(lax.ne(after, after), lax.ne(before, before))
-            unequal = lax.bitwise_and(unequal, lax.bitwise_not(both))
-        differs = unequal if differs is None else lax.bitwise_or(differs, unequal)
-    return lax.concatenate([lax.full((1,), True), differs], 0)
-
-
-class _Runs(NamedTuple):
-    """Sorted rows in runs of equal ones.
-
-    order: the places the sorted rows came from; starts: where runs begin, and the number of rows
-    behind the last; first: which sorted rows begin a run.
-    """
-
-    order: Any
-    starts: Any
-    first: Any
-
-
-def _runs(rows: Any, equal_nan: bool, size: int | None) -> _Runs:
-    count = aval_of(rows).shape[0]
-    flat = reshape(rows, (count, math.prod(aval_of(rows).shape[1:])))
-    columns = [lax.index_in_dim(flat, i, 1, keepdims=False) for i in range(aval_of(flat).shape[1])]
-    if not columns:
-        columns = [lax.full((count,), 0)]
-    if dtypes.issubdtype(aval_of(rows).dtype, np.complexfloating):  # NaN comes last, together
-        columns = [where(lax.ne(x, x), aval_of(x).dtype.type(np.nan), x) for x in columns]
-    places = lax.iota(_index_dtype(), count)
-    *columns, order = lax_sort((*columns, places), 0, num_keys=len(columns))
-    first = _starts_run(columns, equal_nan)
-    # One start more than asked for, so that the last run has an end.
-    (starts,) = places_of("unique", first, None if size is None else size + 1, count)
-    if size is None:
-        starts = concatenate([starts, lax.full((1,), count, aval_of(starts).dtype)])
-    return _Runs(order, starts, first)
 
 
 def unique(
@@ -128,26 +77,17 @@ def unique(
             (return_inverse, ar.aval.shape if axis is None else (0,)),
             (return_counts, (size or 0,)),
         )
-    runs = _runs(rows, equal_nan and dtypes.issubdtype(ar.aval.dtype, np.inexact), size)
-    number = aval_of(runs.starts).shape[0] - 1
-    starts, ends = getitem(runs.starts, slice(None, -1)), getitem(runs.starts, slice(1, None))
-    missing = lax.eq(starts, lax.full_like(starts, count))
-    index = getitem(runs.order, where(missing, 0, starts))
-    values = getitem(rows, index)
-    if fill_value is not None and size is not None:
-        shape = (number,) + (1,) * (aval_of(values).ndim - 1)
-        fill = lax.convert_element_type(as_array("unique", fill_value), ar.aval.dtype)
-        values = where(reshape(missing, shape), fill, values)
-    results = [values if axis is None else moveaxis(values, 0, axis)]
-    if return_index:
-        results.append(index)
-    if return_inverse:
-        numbers = lax.sub(cumsum(lax.convert_element_type(runs.first, _index_dtype())), 1)
-        inverse = At(lax.full_like(runs.order, 0))[runs.order].set(numbers, unique_indices=True)
-        results.append(reshape(inverse, ar.aval.shape) if axis is None else inverse)
-    if return_counts:
-        results.append(lax.sub(ends, starts))
-    return results[0] if len(results) == 1 else tuple(results)
+    order, first = in_runs(rows, equal_nan and dtypes.issubdtype(ar.aval.dtype, np.inexact))
+    # One start more than asked for, so that the last run has an end.
+    (starts,) = places_of("unique", first, None if size is None else size + 1, count)
+    if size is None:
+        fill_value = None
+    shape = ar.aval.shape if axis is None else (count,)
+    wanted = bool(return_index), bool(return_inverse), bool(return_counts)
+    results = of_runs(
+        rows, order, first, starts, fill_value, size is None, axis or 0, shape, wanted
+    )
+    return results[0] if len(results) == 1 else results
 
 
 def _unique_of_nothing(
@@ -167,7 +107,7 @@ def _unique_of_nothing(
     shape = (number, *aval_of(rows).shape[1:])
     filling = lax.full(shape, 0 if fill_value is None else fill_value, aval_of(rows).dtype)
     values = moveaxis(filling, 0, axis)
-    extra = [lax.full(shape, 0, _index_dtype()) for is_wanted, shape in wanted if is_wanted]
+    extra = [lax.full(shape, 0, index_dtype()) for is_wanted, shape in wanted if is_wanted]
     return (values, *extra) if extra else values
 
 
@@ -279,12 +219,12 @@ def _vectors(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
 def _sorted_once(x: Any) -> tuple[Any, Any, Any]:
     """A vector sorted, where its elements came from, and which are first of their kind."""
     count = x.aval.shape[0]
-    places = lax.iota(_index_dtype(), count)
+    places = lax.iota(index_dtype(), count)
     if count == 0:
         return x, places, lax.full((0,), True)
     ordered, order = lax_sort((x, places), 0, num_keys=1)
     is_float = dtypes.issubdtype(x.aval.dtype, np.inexact)
-    return ordered, order, _starts_run([ordered], equal_nan=is_float)
+    return ordered, order, starts_run([ordered], equal_nan=is_float)
 
 
 def _chosen(name: str, x: Any, mask: Any, size: int | None, fill_value: Any) -> tuple[Any, Any]:

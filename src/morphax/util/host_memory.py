@@ -171,6 +171,24 @@ def pooled(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def repeated_view(
+    aligned: Sequence[int], shape: Sequence[int], dtype: Any
+) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """How arrays, once of the shape `aligned`, are seen repeated along axes where that is 1."""
+    if 0 in shape or not isinstance(dtype, np.dtype) or dtype.kind not in "biufc":
+        return lambda v: np.broadcast_to(v.reshape(aligned), shape)
+    steps = [math.prod(aligned[axis + 1 :]) * dtype.itemsize for axis in range(len(aligned))]
+    strides = tuple([0 if n == 1 else step for n, step in zip(aligned, steps, strict=True)])
+
+    def view(v: NDArray[Any]) -> NDArray[Any]:
+        # NumPy's own function takes six times as long.
+        if v.flags.c_contiguous:
+            return np.ndarray(shape, v.dtype, v, 0, strides)
+        return np.broadcast_to(v.reshape(aligned), shape)
+
+    return view
+
+
 @twin_in(part("kernels"))
 def transposed(array: NDArray[Any], permutation: Sequence[int]) -> NDArray[Any]:
     """A copy in C order, whose axis i is the axis ``permutation[i]`` of the array."""

@@ -35,7 +35,7 @@ from ...engines import loops
 from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
-from ...util.host_memory import transposed
+from ...util.host_memory import repeated_view, transposed
 from ...util.messages import message
 from .kinds import NUMBER
 from .row_sums import accumulator, summation
@@ -137,7 +137,7 @@ class BroadcastInDim(Primitive):
     def view(self, x: Any, *, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
         aligned = _aligned_shape(x.shape, shape, broadcast_dimensions)
         # Chains read single numbers.
-        return (lambda v: np.broadcast_to(v.reshape(aligned), shape)) if x.ndim else None
+        return repeated_view(aligned, shape, x.dtype) if x.ndim else None
 
     def lower(
         self, b: Builder, out: Any, x: Value, *, broadcast_dimensions: Any, **_: Any

@@ -89,41 +89,24 @@ class ConvGeneralDilated(Primitive):
         left, right, out = map(placed, (*roles, (batch, outputs, *moved)), dimension_numbers)
         return AxisFlow((left, right), (out,))
 
-    def evaluate(
-        self,
-        x: Any,
-        y: Any,
-        *,
-        dimension_numbers: ConvDimensionNumbers,
-        preferred_element_type: Any,
-        **params: Any,
-    ) -> Any:
-        out = x.dtype if preferred_element_type is None else preferred_element_type
-        wide = accumulator(x.dtype, out)
-        result = convolved(
-            x.transpose(dimension_numbers.lhs_spec).astype(wide, copy=False),
-            y.transpose(dimension_numbers.rhs_spec).astype(wide, copy=False),
-            windows_of(x.shape, y.shape, dimension_numbers=dimension_numbers, **params),
-            params["feature_group_count"],
-            params["batch_group_count"],
-        )
-        placed_back = result.transpose(np.argsort(dimension_numbers.out_spec))
-        return in_order(narrowed(placed_back, out))
+    def evaluate(self, x: Any, y: Any, **params: Any) -> Any:
+        return _by_products(x, y, **params)(x, y)
 
     def kernel(
         self, x: Any, y: Any, *, preferred_element_type: Any, **params: Any
-    ) -> Callable[..., Any] | None:
+    ) -> Callable[..., Any]:
+        few = None
         if (
-            native is None
-            or x.dtype.char not in "fd"
-            or preferred_element_type not in (None, x.dtype)
+            native is not None
+            and x.dtype.char in "fd"
+            and preferred_element_type in (None, x.dtype)
         ):
-            return None
-        windows = windows_of(x.shape, y.shape, **params)
-        numbers, groups = params["dimension_numbers"], params["feature_group_count"]
-        return kernel_of_few(
-            x.shape, y.shape, numbers, windows, groups, params["batch_group_count"]
-        )
+            windows = windows_of(x.shape, y.shape, **params)
+            numbers, groups = params["dimension_numbers"], params["feature_group_count"]
+            of_batch = params["batch_group_count"]
+            few = kernel_of_few(x.shape, y.shape, numbers, windows, groups, of_batch)
+        named = params | {"preferred_element_type": preferred_element_type}
+        return few or _by_products(x, y, **named)
 
     def lower(
         self, b: Builder, out: Any, x: Value, y: Value, *, precision: Any, **params: Any
@@ -213,6 +196,35 @@ class ConvGeneralDilated(Primitive):
             **params,
         )
         return split_off(result, place, groups, axes.size), 0
+
+
+def _by_products(
+    x: Any,
+    y: Any,
+    *,
+    dimension_numbers: ConvDimensionNumbers,
+    preferred_element_type: Any,
+    feature_group_count: int,
+    batch_group_count: int,
+    **params: Any,
+) -> Callable[[Any, Any], Any]:
+    """The convolution of NumPy arrays of these shapes and dtypes, as products of matrices."""
+    out = x.dtype if preferred_element_type is None else preferred_element_type
+    wide = accumulator(x.dtype, out)
+    windows = windows_of(x.shape, y.shape, dimension_numbers=dimension_numbers, **params)
+    order = np.argsort(dimension_numbers.out_spec)
+
+    def convolution(x: Any, y: Any) -> Any:
+        result = convolved(
+            x.transpose(dimension_numbers.lhs_spec).astype(wide, copy=False),
+            y.transpose(dimension_numbers.rhs_spec).astype(wide, copy=False),
+            windows,
+            feature_group_count,
+            batch_group_count,
+        )
+        return in_order(narrowed(result.transpose(order), out))
+
+    return convolution
 
 
 conv_general_dilated_p = ConvGeneralDilated()

@@ -23,7 +23,7 @@ from .window_geometry import AxisWindow
 
 native: Any = part("convolutions")
 # Of more products the tables are large, and BLAS is faster.
-_MOST_PRODUCTS = 1 << 14
+_MOST_PRODUCTS = 1 << 16
 # Of fewer features, of each of several groups, rows of windows are shorter than those of images.
 _FEWEST_FEATURES, _FEWEST_OF_GROUPS = 4, 32
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -41,10 +41,9 @@ class Carry(NamedTuple):
         return self._replace(captured=())
 
 
-def carry_fixpoint(
-    avals: Sequence[Any], trace: Callable[[Sequence[Any]], tuple[Jaxpr, list[Any], Any]]
-) -> Carry:
-    """Trace the body until the carry comes back with the dtypes that went in, and as varying.
+@final
+class CarrySearch:
+    """The body is traced until the carry comes back with the dtypes that went in, and as varying.
 
     A component that starts weakly typed and comes back with a dtype that it promotes to takes that
     dtype; one that comes back varying over further axes of the mesh does so from the start; one
@@ -52,19 +51,30 @@ def carry_fixpoint(
     again.  A component that only comes back strongly typed stays weak in the body, where it yields
     to others, and is strong behind the loop, as in JAX.
 
+    Whoever searches traces the body itself, as long as nothing is `found`: a function that did it
+    would be one frame more of the stack wherever loops are nested.
+
     Args:
         avals: of the carry at the start.
-        trace: avals of the carry → (body, captured tracers, anything).
+
+    Attributes:
+        avals: of the carry, with which to trace the body next.
+        found: the carry, once it comes back so.
     """
-    carry = tuple(avals)
-    while True:
-        jaxpr, captured, extra = trace(carry)
+
+    def __init__(self, avals: Sequence[Any]) -> None:
+        self.avals = tuple(avals)
+        self.found: Carry | None = None
+
+    def offer(self, jaxpr: Jaxpr, captured: Sequence[Any], extra: Any = None) -> None:
+        """What tracing gave: the body, the tracers that it captures, anything else."""
+        carry = self.avals
         outs = jaxpr.out_avals[: len(carry)]
-        promoted = tuple(map(_promoted, carry, outs))
-        if promoted == carry:
+        self.avals = tuple(map(_promoted, carry, outs))
+        if self.avals == carry:
             body = converted_results(jaxpr, [*carry, *jaxpr.out_avals[len(carry) :]])
-            return Carry(carry, body, tuple([a.weak_type for a in outs]), captured, extra)
-        carry = promoted
+            weak = tuple([a.weak_type for a in outs])
+            self.found = Carry(carry, body, weak, captured, extra)
 
 
 def _promoted(aval: ShapedArray, out: ShapedArray) -> Any:

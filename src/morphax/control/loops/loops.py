@@ -42,7 +42,7 @@ from ...util.messages import message
 from ..bodies.wiring import slice_aval
 from ..remembered import Recall
 from .carry import (
-    carry_fixpoint,
+    CarrySearch,
     check_carry,
     converted,
     end_carry,
@@ -106,19 +106,17 @@ def scan(
     avals = avals_of(init_leaves)
     slice_avals = tuple([slice_aval(aval_of(x), steps) for x in xs_leaves])
 
-    def trace(carry_avals: Sequence[Any]) -> tuple[Jaxpr, list[Any], Any]:
-        in_tree = _arguments(init_tree, xs_tree)
-        flat = FlatFunction(f, in_tree, "lax.scan")
-        info = debug_info("scan", f, in_tree)
-        jaxpr, captured = stage_with_operands(flat, [*carry_avals, *slice_avals], info)
-        carry_tree = _carry_tree(f, flat.out_tree, jaxpr.out_avals)
-        check_carry("lax.scan", f, init_tree, carry_tree, carry_avals, jaxpr.out_avals)
-        return jaxpr, captured, flat.out_tree
-
     recall = Recall((f,), ("scan", avals, slice_avals), (init_tree, xs_tree))
     if recall.found is None:
-        traced = carry_fixpoint(avals, trace)
-        recall.found = recall.keep(traced.without_captured(), list(traced.captured))
+        in_tree, search = _arguments(init_tree, xs_tree), CarrySearch(avals)
+        while search.found is None:
+            flat = FlatFunction(f, in_tree, "lax.scan")
+            info = debug_info("scan", f, in_tree)
+            jaxpr, caught = stage_with_operands(flat, [*search.avals, *slice_avals], info)
+            carry_tree = _carry_tree(f, flat.out_tree, jaxpr.out_avals)
+            check_carry("lax.scan", f, init_tree, carry_tree, search.avals, jaxpr.out_avals)
+            search.offer(jaxpr, caught, flat.out_tree)
+        recall.found = recall.keep(search.found.without_captured(), list(search.found.captured))
     loop, captured = recall.found
     outs = scan_p.bind(
         *captured,
@@ -224,26 +222,26 @@ def while_loop(
     check_values("lax.while_loop", lambda: leaf_names("init_val", init_val), leaves)
     avals = avals_of(leaves)
 
-    def trace(carry_avals: Sequence[Any]) -> tuple[Jaxpr, list[Any], None]:
-        in_tree = _arguments(structure)
-        flat = FlatFunction(body_fun, in_tree, "lax.while_loop")
-        info = debug_info("while_loop", body_fun, in_tree)
-        jaxpr, captured = stage_with_operands(flat, carry_avals, info)
-        results = flat.out_tree, carry_avals, jaxpr.out_avals
-        check_carry("lax.while_loop", body_fun, structure, *results)
-        return jaxpr, captured, None
-
     recall = Recall((cond_fun, body_fun), ("while_loop", avals), (structure,))
     if recall.found is None:
-        traced = carry_fixpoint(avals, trace)
-        condition, captured = _condition(cond_fun, structure, traced.avals)
-        decided = condition.out_avals[0].vma
-        if not all([decided <= a.vma for a in traced.avals]):
+        in_tree, search = _arguments(structure), CarrySearch(avals)
+        while True:
+            flat = FlatFunction(body_fun, in_tree, "lax.while_loop")
+            info = debug_info("while_loop", body_fun, in_tree)
+            body, caught = stage_with_operands(flat, search.avals, info)
+            results = flat.out_tree, search.avals, body.out_avals
+            check_carry("lax.while_loop", body_fun, structure, *results)
+            search.offer(body, caught)
+            if search.found is None:
+                continue
+            condition, captured = _condition(cond_fun, structure, search.avals)
+            decided = condition.out_avals[0].vma
+            if all([decided <= a.vma for a in search.avals]):
+                break
             # Members that go round more or less often end with different values.
-            traced = carry_fixpoint([varying(a, decided) for a in traced.avals], trace)
-            condition, captured = _condition(cond_fun, structure, traced.avals)
-        program = (traced.without_captured(), condition, len(captured))
-        recall.found = recall.keep(program, [*captured, *traced.captured])
+            search = CarrySearch([varying(a, decided) for a in search.avals])
+        program = (search.found.without_captured(), condition, len(captured))
+        recall.found = recall.keep(program, [*captured, *search.found.captured])
     (loop, condition, cond_nconsts), captured = recall.found
     bounds = bounds_in_force()
     primitive = while_p if bounds is None else reversible_while_p

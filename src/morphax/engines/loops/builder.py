@@ -95,8 +95,9 @@ class Builder:
         outs = [v.aval for v in eqn.outvars]
         kind = (eqn.primitive, *outs, *[x.aval for x in eqn.invars])
         self._kind = None if eqn.params else kind
-        if self._kind and (form := self._forms.get(kind)) is not None:
-            return (self.elementwise(outs[0], form[0], *inputs, cost=form[1]),)
+        if self._kind and (known := self._forms.get(kind)) is not None:
+            operation, cost = known
+            return (self.elementwise(outs[0], operation, *inputs, cost=cost),)
         if (program := program_in_place_of(eqn, "cpu")) is not None:
             return self.inline(program, *inputs, places=self.places)
         avals = {*kind[1:]}

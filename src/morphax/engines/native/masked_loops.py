@@ -120,7 +120,7 @@ def _width(extent: int, body: Body) -> int:
 
     Steps of a `while` wait for each other: twice as many members fill the time.
     """
-    width = width_of(list(walk(body)))
+    width = width_of(tuple(walk(body)))
     if any([type(statement) is While for statement in walk(body)]):
         return 2 * width if 2 * width <= extent else min(width, extent)
     return min(width, extent) if extent >= FEWEST else 0

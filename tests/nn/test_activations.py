@@ -109,3 +109,49 @@ def test_the_slope_of_gelu_where_its_formula_changes() -> None:
     for slope in (backwards, lambda x: jax.jvp(nn.gelu, (x,), (jnp.ones_like(x),))[1]):
         for run in (slope, jax.jit(slope)):
             np.testing.assert_array_equal(run(x), expected)
+
+
+# Of complex numbers: up to which each is its first piece, from where its last, and with slopes
+# the three pieces.  The order is that of maxima, the real parts first.
+_PIECES: dict[str, tuple[float, float, Any]] = {
+    "relu6": (0, 6, lambda z: [(0, 0), (z, 1), (6, 0)]),
+    "hard_sigmoid": (-3, 3, lambda z: [(0, 0), ((z + 3) / 6, 1 / 6), (1, 0)]),
+    "hard_silu": (-3, 3, lambda z: [(0, 0), (z * (z + 3) / 6, (2 * z + 3) / 6), (z, 1)]),
+    "sparse_plus": (-1, 1, lambda z: [(0, 0), ((z + 1) ** 2 / 4, (z + 1) / 2), (z, 1)]),
+}
+_PLANE = [1 + 1j, -2, 0.5j, -1j, 7, -4, 3 + 1j, 3 - 1j, 5j, -3 + 2j, -3 - 2j, 0.5 - 7j, -0.9 + 3j]
+
+
+@pytest.mark.parametrize("name", _PIECES)
+def test_pieces_of_complex_numbers(name: str) -> None:
+    low, high, pieces = _PIECES[name]
+    function = getattr(nn, name)
+
+    def order(z: complex) -> tuple[float, float]:
+        return z.real, z.imag
+
+    def piece(z: complex) -> tuple[complex, complex]:
+        return pieces(z)[(order(z) > (low, 0)) + (order(z) >= (high, 0))]
+
+    expected = np.array([piece(complex(z)) for z in _PLANE], np.complex64).T
+    x = jnp.array(_PLANE, np.complex64)
+
+    def with_slope(x: Any) -> Any:
+        return jax.jvp(function, (x,), (jnp.ones_like(x),))
+
+    for run in (with_slope, jax.jit(with_slope)):
+        np.testing.assert_allclose(np.stack(run(x)), expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(function(x), expected[0], rtol=1e-6, atol=1e-7)
+
+
+def test_log1mexp_of_complex_numbers() -> None:
+    x = np.array([-2, -4, 1 + 1j, 3 - 1j, 0.1 - 0.2j, 5j, -3 + 2j], np.complex64)
+    exact = x.astype(np.complex128)
+    for run in (nn.log1mexp, jax.jit(nn.log1mexp)):
+        np.testing.assert_allclose(run(x), np.log(1 - np.exp(-exact)), rtol=1e-6)
+
+
+def test_second_derivatives_of_gelu_along_a_line_of_complex_numbers() -> None:
+    # Where x is real, that of the real part is as if x were no complex number.
+    line = jax.grad(jax.grad(lambda t: jnp.real(nn.gelu(jax.lax.complex(t, 0.0)))))
+    np.testing.assert_allclose(line(0.7), jax.grad(jax.grad(nn.gelu))(0.7), rtol=1e-5)

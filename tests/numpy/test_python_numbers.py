@@ -59,6 +59,27 @@ def test_functions_of_two_numbers(name: str) -> None:
         _agree(name, x, y)
 
 
+def _is_of_one_number(function: Any) -> bool:
+    try:
+        result = function(np.float32(0.7))
+    except Exception:
+        return False
+    return isinstance(result, jax.Array) and result.dtype == np.float32 and not result.shape
+
+
+@pytest.mark.parametrize("module", ["nn", "scipy.special"])
+def test_slopes_at_a_number_of_python(module: str) -> None:
+    """Rules for derivatives get the number itself, which has no dtype."""
+    functions = attrgetter(module)(jax)
+    found = {n: getattr(functions, n) for n in dir(functions) if n[0] != "_"}
+    of_one = {n: f for n, f in found.items() if callable(f) and _is_of_one_number(f)}
+    assert {"nn": "gelu", "scipy.special": "ndtri"}[module] in of_one
+    for name, function in of_one.items():
+        expected = jax.grad(function)(jnp.float32(0.7))
+        for slope in (jax.grad(function)(0.7), jax.jvp(function, (0.7,), (1.0,))[1]):
+            np.testing.assert_allclose(slope, expected, rtol=1e-5, err_msg=name)
+
+
 _OF_SIZES = ("tril_indices", "triu_indices", "bartlett", "blackman", "hamming", "hanning")
 _OF_ARRAYS = ("broadcast_arrays", "permute_dims", "positive", "squeeze", "transpose")
 _GIVE_ARRAYS = [n for n in _UNARY if hasattr(jnp, n)] + [*_OF_SIZES, *_OF_ARRAYS, "fft.fftfreq"]

@@ -117,7 +117,11 @@ def log1mexp(x: Any) -> Any:
         >>> jax.nn.log1mexp(jnp.array([0.0, 1e-10, 1.0]))
         Array([        -inf, -23.02585   ,  -0.45867515], dtype=float32)
     """
-    return _log1mexp(_inexact("log1mexp", x))
+    (x,) = promoted_inexact("nn.log1mexp", as_array("nn.log1mexp", x))
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        near, far = jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x))
+        return jnp.where(x < np.log(2.0), near, far)
+    return _log1mexp(x)
 
 
 @custom_jvp
@@ -248,7 +252,8 @@ def _gelu(x: Any) -> Any:
 
 @_gelu.defjvp
 def _gelu_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    (x,), (t,) = primals, tangents
+    # A number of Python, as which rules get it, has no dtype.
+    x, t = as_array("nn.gelu", primals[0]), tangents[0]
     near, part, growth = _part_of_gelu(x)
     return _gelu(x), t * (part + near * (part * (1 - part)) * growth)
 

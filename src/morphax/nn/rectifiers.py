@@ -181,8 +181,9 @@ def hard_silu(x: Any) -> Any:
     """
     x = _inexact("hard_silu", x)
     # Where it is not chosen, the product must not have an infinite factor.  Up to −3 it is −3 · 0,
-    # as in JAX a negative zero, but for −∞ too, where the limit is meant.
-    inside = jnp.where(jnp.abs(x) >= 3, -3, x)
+    # as in JAX a negative zero, but for −∞ too, where the limit is meant.  Complex numbers have an
+    # order, which their absolute values do not know.
+    inside = jnp.where((x >= 3) | (x <= -3), -3, x)
     return jnp.where(x >= 3, x, inside * ((inside + 3.0) / 6.0))
 
 
@@ -204,7 +205,7 @@ def sparse_plus(x: Any) -> Any:
     x = _inexact("sparse_plus", x)
     # Where it is not chosen, the square must not be infinite; up to −1 it is 0.  The slope of a
     # clamp would be 0 for NaN.
-    inside = jnp.where(abs(x) >= 1.0, lax.sign(x), x)
+    inside = jnp.where(x >= 1.0, 1, jnp.where(x <= -1.0, -1, x))
     return jnp.where(x >= 1.0, x, (inside + 1.0) ** 2 / 4)
 
 

@@ -177,7 +177,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
     p = as_array("unwrap", p)
     axis = canonical_axis("unwrap", axis, p.aval.ndim)
     if p.aval.shape[axis] == 0:
-        return p
+        return convert(p, dtypes.result_type(p, period))
     steps = diff(p, axis=axis)
     whole = dtypes.issubdtype(dtypes.result_type(p, period), np.integer)
     half = floor_divide(period, 2) if whole else divide(period, 2)

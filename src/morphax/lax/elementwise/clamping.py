@@ -14,7 +14,7 @@ from ..ground.families import Elementwise, expanded
 from ..ground.kinds import BOOLEAN, NUMBER
 from ..ground.operands import standardize
 from .bitwise import bitwise_and
-from .comparison import gt, lt
+from .comparison import eq, lt, ne
 from .selection import extremum, max_p, min_p, refusal, scalar_like, select_n_p
 
 
@@ -52,13 +52,21 @@ class Clamp(Elementwise):
         return min_p.scalar_of_complex(w, max_p.scalar_of_complex(w, low, x), high)
 
     def d_x(self, t: Any, low: Any, x: Any, high: Any, out: Any) -> Any:
-        return _where(bitwise_and(gt(low, x), lt(low, high)), t)
+        return _where(bitwise_and(_is_less(x, low), _is_less(low, high)), t)
 
     def d_y(self, t: Any, low: Any, x: Any, high: Any, out: Any) -> Any:
-        return _where(bitwise_and(gt(x, low), lt(x, high)), t)
+        return _where(bitwise_and(_is_less(low, x), _is_less(x, high)), t)
 
     def d_z(self, t: Any, low: Any, x: Any, high: Any, out: Any) -> Any:
-        return _where(gt(x, high), t)
+        return _where(_is_less(high, x), t)
+
+
+def _is_less(x: Any, y: Any) -> Any:
+    """Whether x < y, of complex numbers in the order that maxima have."""
+    if aval_of(x).dtype.kind != "c":
+        return lt(x, y)
+    larger = max_p.bind(*standardize(x, y))
+    return bitwise_and(ne(larger, x), eq(larger, y))
 
 
 def _where(chosen: Any, t: Any) -> Any:

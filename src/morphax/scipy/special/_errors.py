@@ -361,7 +361,7 @@ def _ndtri(p: Any) -> Any:
     smaller = jnp.where(centred < 0, p, 1 - p)
     inside = ~is_middle & (smaller > 0)
     r = lax.sqrt(-lax.log(jnp.where(inside, smaller, 0.1)))
-    if p.dtype == np.float64:
+    if near.dtype == np.float64:
         middle = _ratio(place, _NDTRI_MIDDLE)
         tail = jnp.where(r <= 5, _ratio(r - 1.6, _NDTRI_TAIL), _ratio(r - 5, _NDTRI_REMOTE))
     else:

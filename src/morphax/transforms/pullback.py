@@ -181,15 +181,16 @@ class VJP(DerivativeMap):
             ((GradRef(), DidntWant()), Array(4., dtype=float32, weak_type=True))
         """
         targets = targets_of(chosen, self._facts.in_tree)
+        unwanted = tuple([isinstance(target, DontWant) for target in targets])
 
         def pullback(cotangents: Any) -> Any:
-            results = self._pull_back(cotangents)
+            results = self._pull_back(cotangents, unwanted)
             return self._facts.in_tree.unflatten(map(delivered, targets, results))[0]
 
         return pullback
 
-    def _pull_back(self, cotangents: Any) -> list[Any]:
-        """The cotangent of each leaf of the arguments, `Zero` where there is none."""
+    def _pull_back(self, cotangents: Any, unwanted: Sequence[bool] = ()) -> list[Any]:
+        """The cotangent of each leaf of the arguments, `Zero` where there is none, or no use."""
         facts = self._facts
         self._take_over_given()
         check_restored(self._arguments, facts.in_names)
@@ -205,7 +206,11 @@ class VJP(DerivativeMap):
                 )
             )
         check_tangents(where, facts.out_names, leaves, facts.out_avals, any_for_integers=True)
-        results = self._tape.pull_back(zip(facts.out_slots, leaves, strict=True))
+        tape = self._tape
+        if True in unwanted:
+            slots = zip(facts.in_slots, unwanted, strict=True)
+            tape = tape.towards([slot for slot, off in slots if slot is not None and not off])
+        results = tape.pull_back(zip(facts.out_slots, leaves, strict=True))
         return [
             cotangent_of(results, slot, aval)
             for slot, aval in zip(facts.in_slots, facts.in_avals, strict=True)

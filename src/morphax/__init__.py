@@ -137,6 +137,7 @@ if _TYPE_CHECKING:
     from .control.jit.jit import jit as jit
     from .control.loops.while_bounds import reverse_while as reverse_while
     from .core.partition_spec import P as P
+    from .engines.effort_levels import CompilerEffortLevel as CompilerEffortLevel
     from .export._c_source import export_c as export_c
     from .lax.shape.resharding import reshard as reshard
     from .parallel.members.pmap import pmap as pmap
@@ -213,6 +214,7 @@ __getattr__, __dir__ = _on_demand(
         ".control.jit.jit": ("jit",),
         ".control.loops.while_bounds": ("reverse_while",),
         ".core.partition_spec": ("P",),
+        ".engines.effort_levels": ("CompilerEffortLevel",),
         ".export._c_source": ("export_c",),
         ".parallel.members.pmap": ("pmap",),
         ".parallel.members.shard_map": ("shard_map",),

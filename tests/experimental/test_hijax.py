@@ -16,6 +16,7 @@ from morphax.core import check_jaxpr
 from morphax.experimental import cur_qdd
 from morphax.experimental.hijax import (
     AvalQDD,
+    HiPrim,
     HiPrimitive,
     HiType,
     MutableHiType,
@@ -24,7 +25,11 @@ from morphax.experimental.hijax import (
     Zero,
     aval_method,
     aval_property,
+    jvp_from_lin,
+    linearize_from_jvp,
     register_hitype,
+    vjp_from_jvp,
+    vjp_from_lin,
 )
 from morphax.extend.core import Effect
 
@@ -511,6 +516,57 @@ class Linearized(Power):
 
     def linearized(self, residuals: Any, t: Any) -> Any:  # type: ignore[override]
         return residuals * t
+
+
+class Handed(Power):
+    """The same by `jvp` alone, as rules that follow from others need it."""
+
+    vjp_fwd, vjp_bwd_retval = HiPrim.vjp_fwd, HiPrim.vjp_bwd_retval
+
+
+class FromLin(Handed):
+    """Reverse mode by what is linearized on the way."""
+
+    lin, linearized = linearize_from_jvp
+    vjp_fwd, vjp_bwd_retval = vjp_from_lin
+
+
+class FromJvp(Handed):
+    """Reverse mode by linearizing on the way back."""
+
+    lin, linearized = linearize_from_jvp
+    vjp_fwd, vjp_bwd_retval = vjp_from_jvp
+
+
+class FromHand(Linearized):
+    """Forward mode by the linear map."""
+
+    jvp = jvp_from_lin
+
+
+class Circular(FromLin):
+    """Rules that follow from each other."""
+
+    jvp = jvp_from_lin
+
+
+DERIVED = (Power, FromLin, FromJvp, FromHand)
+
+
+@pytest.mark.parametrize("kind", DERIVED)
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["eager", "jit"])
+def test_rules_that_follow_from_others(kind: Any, wrap: Any) -> None:
+    f = wrap(lambda x: kind(jax.typeof(x), 3)(x))
+    assert np.allclose(jax.grad(f)(2.0), 12.0)
+    assert np.allclose(jax.jvp(f, (2.0,), (2.0,))[1], 24.0)
+    if wrap is not jax.jit or kind is not Power:
+        assert np.allclose(jax.linearize(f, 2.0)[1](2.0), 24.0)
+    assert np.allclose(jax.grad(jax.grad(f))(2.0), 12.0)
+
+
+def test_rules_go_in_no_circle() -> None:
+    with pytest.raises(TypeError, match=r"(?s)Circular, jvp_from_lin.*fix:"):
+        jax.jvp(lambda x: Circular(jax.typeof(x), 3)(x), (2.0,), (1.0,))
 
 
 def power(x: Any) -> Any:

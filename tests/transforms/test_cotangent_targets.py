@@ -30,6 +30,40 @@ def test_each_cotangent_goes_where_it_is_wanted() -> None:
     np.testing.assert_allclose(pullback(jnp.ones(3))[1], np.sin(X), rtol=1e-6)
 
 
+def counted(pullback: Any, ct: Any) -> int:
+    return str(jax.make_jaxpr(pullback)(ct)).count("dot_general")
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["eager", "jit"])
+def test_what_is_not_wanted_is_not_computed(wrap: Any) -> None:
+    w, x = jnp.ones((3, 3)), jnp.arange(3.0)
+    f = wrap(lambda w, x: jnp.sin(w @ (w @ x)))
+    y, pullback = jax.vjp(f, w, x)
+    both = pullback(y)
+    for chosen, dots in (((GradValue(),) * 2, 4), ((GradValue(), DontWant()), 3)):
+        part = pullback.with_refs(*chosen)
+        assert counted(part, y) == dots
+        np.testing.assert_allclose(part(y)[0], both[0], rtol=1e-6)
+    only_x = pullback.with_refs(DontWant(), GradValue())
+    assert counted(only_x, y) == 2
+    np.testing.assert_allclose(only_x(y)[1], both[1], rtol=1e-6)
+    assert counted(pullback.with_refs(DontWant(), DontWant()), y) == 0
+
+
+def test_rules_of_users_for_what_is_wanted() -> None:
+    @jax.custom_vjp
+    def f(x: Any, y: Any) -> Any:
+        return x * y
+
+    f.defvjp(lambda x, y: (x * y, (x, y)), lambda res, ct: (10.0 * ct * res[1], ct * res[0]))
+    _, pullback = jax.vjp(lambda x, y: f(jnp.sin(x), y), X, 2.0 * X)
+    outs = pullback.with_refs(DontWant(), GradValue())(jnp.ones(3))
+    assert outs[0] == DidntWant()
+    np.testing.assert_allclose(outs[1], np.sin(X), rtol=1e-6)
+    outs = pullback.with_refs(GradValue(), DontWant())(jnp.ones(3))
+    np.testing.assert_allclose(outs[0], 20.0 * X * np.cos(X), rtol=1e-5)
+
+
 def test_trees_and_parts_of_references() -> None:
     totals = jax.new_ref(jnp.zeros((2, 3)))
     _, pullback = jax.vjp(lambda p: p["a"] * p["b"], {"a": X, "b": 2.0 * X})

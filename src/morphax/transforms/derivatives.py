@@ -169,10 +169,13 @@ def _without_trace(trace: Any, aux: Any) -> Any:
 
 
 def linearized(
-    flat: FlatFunction, leaves: Sequence[Any], differentiable: Sequence[bool]
+    flat: FlatFunction,
+    leaves: Sequence[Any],
+    differentiable: Sequence[bool],
+    pushes: bool = False,
 ) -> tuple[list[Any], list[int | None], list[int | None], LinearizeTrace]:
     """Run a flat function; results, their slots, the slots of the operands, and the trace."""
-    trace = LinearizeTrace(current_trace())
+    trace = LinearizeTrace(current_trace(), pushes)
     inputs = [
         trace.new_argument(x) if on else x for x, on in zip(leaves, differentiable, strict=True)
     ]
@@ -216,7 +219,7 @@ def _recorded(
     """Run a function; its result, the tape with what is known of its ends, and the arguments."""
     leaves, flat = prepare(where, fun, primals, has_aux)
     outs, out_slots, in_slots, trace = linearized(
-        flat, leaves, [is_differentiable(x) for x in leaves]
+        flat, leaves, [is_differentiable(x) for x in leaves], where == "linearize"
     )
     trace.tape.keep_entries_of([slot for slot in out_slots if slot is not None])
     facts = MapFacts(

@@ -14,6 +14,7 @@ transpose to gradients", POPL 2023.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 from ..core import (
@@ -35,6 +36,7 @@ from ..core import (
     memoize_fragment,
     new_trace,
 )
+from ..core.partition import selected
 from ..core.trace import Trace
 from .jvp import PrimalTracer, apply_rule
 from .known_parts import known_equation
@@ -65,6 +67,7 @@ class Linearization:
 
     __slots__ = (
         "_linear",
+        "_towards",
         "_transpose",
         "_transposed",
         "forward",
@@ -90,6 +93,7 @@ class Linearization:
         self.pull = pull
         self._transpose = transpose or self._transpose_linear
         self._transposed: dict[tuple[bool, ...], TransposeFragment] = {}
+        self._towards: dict[tuple[bool, ...], Linearization] = {}
 
     @property
     def linear(self) -> Jaxpr:
@@ -111,6 +115,20 @@ class Linearization:
         linear = (False,) * n + (True,) * (len(self.linear.invars) - n)
         return open_transpose(self.linear, linear, ct_active)
 
+    def towards(self, wanted: tuple[bool, ...]) -> Linearization:
+        """The same on the way back, for the cotangents of some of the active operands alone."""
+        known = self._towards.get(wanted)
+        if known is None:
+            known = self._towards[wanted] = Linearization(
+                None,
+                lambda: self.linear,
+                self.out_active,
+                self.num_residuals,
+                None if self.pull is None else partial(_selected_of, self.pull, wanted),
+                transpose=lambda ct_active: self.transposed(ct_active).towards(wanted),
+            )
+        return known
+
     def pull_back(
         self, residuals: Sequence[Operand], cotangents: Sequence[Operand]
     ) -> Sequence[Any]:
@@ -122,6 +140,12 @@ class Linearization:
         given = [ct for ct in cotangents if ct is not None]
         results = current_trace().splice(fragment.jaxpr, [*residuals, *given])
         return fragment.spread(results, self.num_residuals)
+
+
+def _selected_of(
+    pull: Callable[..., list[Any]], wanted: tuple[bool, ...], *operands: Any
+) -> list[Any]:
+    return list(selected(pull(*operands), wanted))
 
 
 @final
@@ -274,14 +298,20 @@ class LinearizeTracer(PrimalTracer):
 
 @final
 class LinearizeTrace(Trace):
-    """Computes primals in the parent and writes the derivative on the tape."""
+    """Computes primals in the parent and writes the derivative on the tape.
 
-    __slots__ = ("tape",)
+    Args:
+        parent: computes primals.
+        pushes: whether the tape will be played forwards, for operations that have rules for both.
+    """
+
+    __slots__ = ("pushes", "tape")
     parent: Trace
 
-    def __init__(self, parent: Trace) -> None:
+    def __init__(self, parent: Trace, pushes: bool = False) -> None:
         super().__init__(parent)
         self.tape = Tape()
+        self.pushes = pushes
 
     def new_argument(self, primal: Operand) -> LinearizeTracer:
         return LinearizeTracer(self, primal, self.tape.new_slot())

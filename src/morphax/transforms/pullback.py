@@ -18,7 +18,6 @@ from .derivative_maps import DerivativeMap, MapFacts, check_tangents, cotangent_
 from .flattening import as_output
 from .saved_arguments import (
     NotNeeded,
-    NotSaveable,
     check_restored,
     identity_of,
     is_mark,
@@ -34,9 +33,12 @@ class VJP(DerivativeMap):
 
     `arguments` are the leaves of the function's arguments; where `saveable` is false, they are
     not kept.  Residuals that are an argument, or stand for one, are that object.
+
+    One that comes out of a tree keeps its leaves and their structure, and has a tape and arguments
+    once somebody asks: between two compiled functions nobody does.
     """
 
-    __slots__ = ("_arguments", "_given")
+    __slots__ = ("_arguments", "_flat", "_given", "_is_open")
 
     def __init__(
         self,
@@ -49,6 +51,8 @@ class VJP(DerivativeMap):
         super().__init__(tape, facts, function)
         self._arguments = list(arguments)
         self._given: list[Any] | None = None
+        self._flat: tuple[list[Any], Any] | None = None
+        self._is_open = True
         if saveable is not None:
             self._put_in_place(self._kept(saveable))
 
@@ -86,28 +90,48 @@ class VJP(DerivativeMap):
     def replace(self, *, args_res: Sequence[Any]) -> VJP:
         """The same map with other values for `args_res`."""
         tape = Tape()
-        tape.entries = list(self._tape.entries)
+        tape.entries = list(self._opened().entries)
         new = VJP(tape, self._facts, self._function, self._arguments)
         new.args_res = args_res
         return new
 
+    def _opened(self) -> Tape:
+        """The tape, made of the leaves that this came out of a tree with if need be."""
+        if not self._is_open:
+            assert self._flat is not None, "what is not open has leaves"
+            values, (shapes, _, marks) = self._flat
+            left = iter(values)
+            self._arguments = [next(left) if mark is None else mark for mark in marks]
+            self._is_open = True
+            self._tape.entries = [
+                replace(
+                    entry,
+                    residuals=[
+                        values[i] if i >= 0 else self._arguments[-1 - i] for i in entry.residuals
+                    ],
+                )
+                for entry in shapes
+            ]
+        return self._tape
+
     def _kept(self, saveable: Sequence[bool] | None = None) -> list[Any]:
+        residuals = self._residuals()
         allowed = [True] * len(self._arguments) if saveable is None else saveable
-        return kept_arguments(self._arguments, self._residuals(), allowed)
+        return kept_arguments(self._arguments, residuals, allowed)
 
     def _residuals(self) -> list[Any]:
-        found = {identity_of(x): x for entry in self._tape.entries for x in entry.residuals}
+        found = {identity_of(x): x for entry in self._opened().entries for x in entry.residuals}
         return list(found.values())
 
     def _put_in_place(self, arguments: Sequence[Any]) -> None:
         """Let residuals that are arguments be these values, or marks, instead."""
         pairs = zip(self._arguments, arguments, strict=True)
         other = {identity_of(old): new for old, new in pairs if not isinstance(new, NotNeeded)}
-        self._tape.entries = [
+        self._opened().entries = [
             replace(entry, residuals=[other.get(identity_of(x), x) for x in entry.residuals])
             for entry in self._tape.entries
         ]
-        self._arguments = list(arguments)
+        self._arguments, self._flat = list(arguments), None
 
     def _take_over_given(self) -> None:
         """What the user assigned to `args_res` takes its place."""
@@ -119,33 +143,25 @@ class VJP(DerivativeMap):
     def flattened(self) -> tuple[list[Any], Any]:
         """The arguments that are kept and the other residuals, and everything else."""
         self._take_over_given()
-        kept = self._kept()
-        residuals = [x for x in kept if not is_mark(x)] + self.opaque_residuals
-        marks = tuple([x if is_mark(x) else None for x in kept])
-        found = {identity_of(x): i for i, x in enumerate(residuals)}
-        found |= {identity_of(x): -1 - i for i, x in enumerate(kept) if isinstance(x, NotSaveable)}
-        shapes = [
-            replace(entry, residuals=tuple([found[identity_of(x)] for x in entry.residuals]))
-            for entry in self._tape.entries
-        ]
-        return residuals, (tuple(shapes), self._facts, marks)
+        if self._flat is None:
+            kept = self._kept()
+            residuals = [x for x in kept if not is_mark(x)] + self.opaque_residuals
+            marks = tuple([x if is_mark(x) else None for x in kept])
+            found = {identity_of(x): i for i, x in enumerate(residuals)}
+            found |= {identity_of(x): -1 - i for i, x in enumerate(kept) if is_mark(x)}
+            shapes = [
+                replace(entry, residuals=tuple([found[identity_of(x)] for x in entry.residuals]))
+                for entry in self._tape.entries
+            ]
+            self._flat = residuals, (tuple(shapes), self._facts, marks)
+        return self._flat
 
     @classmethod
     def unflattened(cls, structure: Any, residuals: Sequence[Operand]) -> VJP:
         """The map with other residuals."""
-        shapes, facts, marks = structure
-        values = list(residuals)
-        left = iter(values)
-        arguments = [next(left) if mark is None else mark for mark in marks]
-        tape = Tape()
-        tape.entries = [
-            replace(
-                entry,
-                residuals=[values[i] if i >= 0 else arguments[-1 - i] for i in entry.residuals],
-            )
-            for entry in shapes
-        ]
-        return cls(tape, facts, None, arguments)
+        new = cls(Tape(), structure[1])
+        new._flat, new._is_open = (list(residuals), structure), False
+        return new
 
     @frames_hidden
     def __call__(self, *cotangents: Any) -> Any:
@@ -181,17 +197,19 @@ class VJP(DerivativeMap):
             ((GradRef(), DidntWant()), Array(4., dtype=float32, weak_type=True))
         """
         targets = targets_of(chosen, self._facts.in_tree)
+        unwanted = tuple([isinstance(target, DontWant) for target in targets])
 
         def pullback(cotangents: Any) -> Any:
-            results = self._pull_back(cotangents)
+            results = self._pull_back(cotangents, unwanted)
             return self._facts.in_tree.unflatten(map(delivered, targets, results))[0]
 
         return pullback
 
-    def _pull_back(self, cotangents: Any) -> list[Any]:
-        """The cotangent of each leaf of the arguments, `Zero` where there is none."""
+    def _pull_back(self, cotangents: Any, unwanted: Sequence[bool] = ()) -> list[Any]:
+        """The cotangent of each leaf of the arguments, `Zero` where there is none, or no use."""
         facts = self._facts
         self._take_over_given()
+        tape = self._opened()
         check_restored(self._arguments, facts.in_names)
         leaves, given_tree = tree.flatten(cotangents)
         where = "the pullback of vjp"
@@ -205,7 +223,10 @@ class VJP(DerivativeMap):
                 )
             )
         check_tangents(where, facts.out_names, leaves, facts.out_avals, are_cotangents=True)
-        results = self._tape.pull_back(zip(facts.out_slots, leaves, strict=True))
+        if True in unwanted:
+            slots = zip(facts.in_slots, unwanted, strict=True)
+            tape = tape.towards([slot for slot, off in slots if slot is not None and not off])
+        results = tape.pull_back(zip(facts.out_slots, leaves, strict=True))
         return [
             cotangent_of(results, slot, aval)
             for slot, aval in zip(facts.in_slots, facts.in_avals, strict=True)

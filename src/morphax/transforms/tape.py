@@ -9,9 +9,11 @@ for the one or the other plays the tape.  See docs/design/tape.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, final
 
 from ..core import Operand, attributed_to, current_trace
+from ..core.partition import selected
 from ..lax.ground.linear_structure import add_tangents
 from ..util.frames import UserFrame
 from ..util.records import dataclass
@@ -113,6 +115,18 @@ class Tape:
                 live.update(entry.inputs)
                 live_entries.append(entry)
         self.entries = live_entries[::-1]
+
+    def towards(self, inputs: Iterable[int]) -> Tape:
+        """What leads back to some of the inputs; it can be pulled back only."""
+        live, tape = set(inputs), Tape()
+        for entry in self.entries:
+            wanted = tuple([slot in live for slot in entry.inputs])
+            if any(wanted):
+                live.update(entry.outputs)
+                rule, kept = entry.linearization, tuple(selected(entry.inputs, wanted))
+                part = rule if all(wanted) else rule.towards(wanted)
+                tape.entries.append(replace(entry, linearization=part, inputs=kept))
+        return tape
 
     def push_forward(self, inputs: dict[int, T], player: Player[T] = on_values) -> dict[int, T]:
         """Tangents of all slots from those of all inputs."""

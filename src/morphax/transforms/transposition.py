@@ -32,7 +32,8 @@ from ..core import (
     presented,
     without_references,
 )
-from ..core.partition import partition
+from ..core.dce import eliminate_dead_code
+from ..core.partition import Demand, Partition, partition, program, selected, split
 from ..lax.ground.linear_structure import add_tangents, instantiate
 from ..lax.shape.resharding import tied
 from ..util.messages import message
@@ -54,6 +55,28 @@ class TransposeFragment(NamedTuple):
             return results
         given = iter(results)
         return [next(given) if on else None for on in active]
+
+    def towards(self, wanted: Sequence[bool]) -> TransposeFragment:
+        """The part of it that leads to some of the linear operands, which come last."""
+        known, linear = self.active[: -len(wanted)], self.active[-len(wanted) :]
+        used = [want for on, want in zip(linear, wanted, strict=True) if on]
+        return TransposeFragment(_part_for(self.jaxpr, used), (*known, *selected(linear, wanted)))
+
+
+def _part_for(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> Jaxpr:
+    """A program for some of its results: the second pass of two of which the first does nothing.
+
+    So operations with bodies are taken apart too, loops with the components that they carry.
+    """
+    outvars = selected(jaxpr.outvars, used_outputs)
+    parts = partition(jaxpr, (), outvars, divide=_second_pass_of)
+    if parts.first:  # What has effects is not done twice.
+        return eliminate_dead_code(jaxpr, used_outputs)[0]
+    return program(jaxpr, parts.second, jaxpr.invars, outvars)
+
+
+def _second_pass_of(eqn: Equation, live: Sequence[bool], live_second: Sequence[bool]) -> Partition:
+    return split(eqn, Demand(live, live_second))
 
 
 def backward_pass(

@@ -211,6 +211,19 @@ def test_compiler_options() -> None:
         lowered.compile(compiler_options={"xla_no_such": 1})
 
 
+@pytest.mark.parametrize("level", [jax.CompilerEffortLevel.O1, "O3", 29, "UNKNOWN"])
+@pytest.mark.parametrize("name", ["optimization_level", "memory_fitting_level"])
+def test_levels_of_effort(name: str, level: Any) -> None:
+    assert jax.jit(lambda x: x + 1, compiler_options={name: level})(1.0) == 2.0
+    assert jax.jit(lambda x: x - 1).lower(1.0).compile({name: level})(1.0) == 0.0
+
+
+def test_wrong_levels_of_effort() -> None:
+    for wrong in ("O9", 1.5, None, True):
+        with pytest.raises(ValueError, match=r"(?s)optimization_level.*fix:"):
+            jax.jit(lambda x: x + 1, compiler_options={"optimization_level": wrong})(1.0)
+
+
 def test_platforms() -> None:
     traced = jax.jit(lambda x: x + 1).trace(1.0)
     assert traced.lower(lowering_platforms=("cuda",)).as_text() == traced.lower().as_text()

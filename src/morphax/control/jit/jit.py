@@ -359,7 +359,8 @@ def jit(
         device: where to run; deprecated, put the arguments there instead.
         backend: the platform on which to run; deprecated too.
         inline: take up the equations of `fun` in programs that call it.
-        compiler_options: XLA flags by name, for the outermost `jit` only.
+        compiler_options: XLA flags by name, for the outermost `jit` only; so "optimization_level"
+            and "memory_fitting_level", which are a `jax.CompilerEffortLevel` or its name.
 
     Returns:
         A function of the same arguments, with the methods `trace`, `lower` and `eval_shape`.

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...config import current as current_config
 from ...runtime.client import fusions_are_chosen, xla_client
+from ..effort_levels import EFFORTS, CompilerEffortLevel, effort_of
 from . import library_fusions
 
 # What XLA knows while it compiles it computes by an interpreter, and gets other results than the
@@ -16,8 +17,6 @@ from . import library_fusions
 # maxima over NaN and signed zeros, powers and signs of complex numbers, log Γ, parts of bytes.
 _FOLDING: Final = "constant_folding"
 _REMATERIALIZATION: Final = "rematerialization"
-# By their names in the options, as XLA counts them.
-_LEVELS: Final = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}
 _IN_A_HURRY: Final = (
     ("xla_backend_optimization_level", 0),
     ("xla_llvm_disable_expensive_passes", True),
@@ -31,7 +30,7 @@ def compile_options(
 
     Args:
         *devices: the devices, each of which runs its part.
-        overrides: XLA flags by name.
+        overrides: XLA flags, and levels of effort, by name.
         fuses_reductions: whether the kernel library for the CPU may compute reductions, where
             that is to be chosen: see `library_fusions`.
     """
@@ -46,8 +45,13 @@ def compile_options(
         target.device_assignment = assignment
     if len(devices) > 1:
         build.use_spmd_partitioning = build.use_shardy_partitioner = True
-    build.optimization_level = _LEVELS[current_config().optimization_level]
-    flags = [*_flags_of_settings(devices[0].platform), *overrides]
+    build.optimization_level = CompilerEffortLevel[current_config().optimization_level]
+    flags = list(_flags_of_settings(devices[0].platform))
+    for name, value in overrides:
+        if name in EFFORTS:
+            setattr(build, name, effort_of(name, value))
+        else:
+            flags.append((name, value))
     if devices[0].platform == "cpu" and fusions_are_chosen():
         flags.append(
             (library_fusions.FLAG, library_fusions.fusions(of_reductions=fuses_reductions))

@@ -8,6 +8,7 @@ result, and its parameters.  In programs it is the parameter of the primitive `c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, final
 
 from ... import tree
@@ -36,6 +37,7 @@ from ...transforms.jvp import JVPTrace
 from ...transforms.linearize import LinearizeTrace
 from ...transforms.vmap import vmap
 from ...util.messages import message
+from .derived_rules import follows, jvp_from_lin
 from .high_primitive import as_any_value
 
 
@@ -262,8 +264,10 @@ class CallHiPrimitive(CorePrimitive):
         self, trace: LinearizeTrace, operands: Sequence[Any], params: dict[str, Any]
     ) -> Any:
         prim: VJPHiPrimitive = params["_prim"]
-        if prim.overrides("lin", "jvp") and not prim.overrides("vjp_fwd"):
-            push = _by_linearizing(prim) if prim.overrides("lin") else prim.jvp
+        by_hand = prim.overrides("vjp_fwd") and not follows(type(prim).vjp_fwd)
+        is_pulled = by_hand and not trace.pushes
+        if prim.overrides("lin", "jvp") and not is_pulled:
+            push = partial(jvp_from_lin, prim) if prim.overrides("lin") else prim.jvp
             return linearize_jvp_rule(trace, operands, self._rule(prim, push))
         return record_rules(trace, operands, lambda *given: self._forward(prim, *given))
 
@@ -327,18 +331,6 @@ class CallHiPrimitive(CorePrimitive):
     def _results(self, prim: VJPHiPrimitive, out: Any) -> list[Any]:
         """The leaves of a result of the user's method."""
         return unwrapped(prim.out_tree.flatten_up_to(out))
-
-
-def _by_linearizing(prim: VJPHiPrimitive) -> Callable[..., Any]:
-    """The rule of tangents that the methods `lin` and `linearized` make up."""
-
-    def push(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        flat = prim.in_tree.flatten_up_to(tangents)
-        active = prim.in_tree.unflatten([not is_zero(t) for t in flat])
-        out, residuals = prim.lin(active, *primals)
-        return out, prim.linearized(residuals, *tangents)
-
-    return push
 
 
 call_hi_primitive_p = CallHiPrimitive()

@@ -49,3 +49,25 @@ def test_whether_a_window_fits_is_asked_once() -> None:
     (guard,) = [s for s in statements if isinstance(s, If)]
     (window,) = [s for s in walk(guard.then) if isinstance(s, For)]
     assert window.is_independent
+
+
+def test_a_large_array_of_which_a_loop_touches_windows() -> None:
+    def filled(a: Any) -> Any:
+        step = lambda i, c: c.at[i].set(0.5 * c[i - 1] + a[i])  # noqa: E731
+        return jax.lax.fori_loop(1, 1000, step, jnp.zeros_like(a))
+
+    def taken(a: Any) -> Any:
+        return jax.lax.fori_loop(0, 1000, lambda i, s: 0.5 * s + a[(7919 * i) % a.shape[0]], 0.0)
+
+    def whole(a: Any) -> Any:
+        return jax.lax.fori_loop(0, 10, lambda _, c: 0.5 * c + a, a)
+
+    x = np.random.default_rng(0).normal(size=1 << 17).astype(np.float32)
+    for f, engine in ((filled, "native"), (taken, "native"), (whole, "xla")):
+        with jax.cpu_engine("auto"):
+            assert str(jax.jit(f).lower(x).compile().as_text("engine")).startswith(
+                f"engine {engine}"
+            )
+            found = jax.jit(f)(x)
+        with jax.cpu_engine("xla"):
+            np.testing.assert_array_equal(found, jax.jit(f)(x))

@@ -35,6 +35,10 @@ _MOST_ON_FEW_PROCESSORS: Final = 1 << 17
 _MOST_ONCE: Final = 1 << 22
 """The same of others outside of loops, whose times are known best."""
 
+_READ_A_WINDOW: Final = frozenset(("gather", "dynamic_slice"))
+_CHANGE_A_WINDOW: Final = frozenset(("scatter", "scatter-add", "dynamic_update_slice"))
+"""Of the first operand, in place where a loop carries it: a step takes what its window takes."""
+
 _OF_CALLS: Final = frozenset((DebugEffect(), OrderedDebugEffect(), IOEffect(), OrderedIOEffect()))
 """Programs with these effects do one thing after the other, and are waited for."""
 
@@ -129,7 +133,8 @@ def _doubt(jaxpr: Jaxpr) -> str:
         count += len(program.eqns)
         if count > MOST_OPERATIONS:
             return f"the program has more than {MOST_OPERATIONS} operations"
-        sizes[is_repeated] = max(sizes[is_repeated], _largest_size(program))
+        largest = _largest_worked_on(program) if is_repeated else _largest_size(program)
+        sizes[is_repeated] = max(sizes[is_repeated], largest)
         for eqn in _unlike(program.eqns):
             own = program_in_place_of(eqn, "cpu")
             if doubt := (own is None and _doubt_of(eqn)) or _doubt_of_size(eqn, is_repeated):
@@ -199,8 +204,24 @@ def _doubt_of_size(eqn: Equation, is_repeated: bool) -> str:
 def _largest_size(program: Jaxpr) -> int:
     """The number of elements of the largest array, those in programs of equations left out."""
     made = [v for eqn in program.eqns for v in eqn.outvars]
-    known = (*program.invars, *program.constvars, *made)
-    avals = {v.aval for v in known if isinstance(v.aval, ShapedArray)}
+    return _most_elements([*program.invars, *program.constvars, *made])
+
+
+def _largest_worked_on(program: Jaxpr) -> int:
+    """The same of arrays of which an equation reads or changes more than a window."""
+    touched: list[Atom] = []
+    for eqn in program.eqns:
+        if eqn.primitive.name in _READ_A_WINDOW:
+            touched += [*eqn.invars[1:], *eqn.outvars]
+        elif eqn.primitive.name in _CHANGE_A_WINDOW:
+            touched += eqn.invars[1:]
+        else:
+            touched += [*eqn.invars, *eqn.outvars]
+    return _most_elements(touched)
+
+
+def _most_elements(atoms: Sequence[Atom]) -> int:
+    avals = {x.aval for x in atoms if isinstance(x.aval, ShapedArray)}
     return max([x.size for x in avals], default=0)
 
 

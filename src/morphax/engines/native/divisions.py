@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..loops.program import Const, DType, Index, Operand
+from ..loops.program import DType, Index, Name, Operand
 from .llvm_scalars import scalar_type, wide
 
 DIVISIONS: Final = ("quotient", "remainder")
@@ -22,7 +22,8 @@ def is_by_floats(operation: str, operands: Sequence[Operand | Index]) -> bool:
     """Whether an operation on vectors is such a division; by a number it is a multiplication."""
     if operation not in DIVISIONS:
         return False
-    return operands[1].dtype.itemsize <= _MOST_BYTES and type(operands[1]) is not Const
+    divisor = operands[1]
+    return isinstance(divisor, Name) and divisor.dtype.itemsize <= _MOST_BYTES
 
 
 def division(operation: str, dtype: DType, width: int) -> str:

@@ -28,32 +28,33 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr std::int64_t kTogether = 16;            // counters
+constexpr std::int64_t kTogether = 64;            // counters
 constexpr std::int64_t kWords = 4 * kTogether;    // of their images
 constexpr std::int64_t kWorthDividing = 1 << 14;  // counters
 
-// The words of the images of `kTogether` counters, of which `low` is the low half of the first.
+// The images of counters, of which `low` is the low half of the first: all first words,
+// then all second ones and so on.
 MORPHAX_VECTORIZED_INTEGERS
-void encrypt(u64 key, u64 low, u64 high, u32* words) {
-  u32 w0[kTogether], w1[kTogether], w2[kTogether], w3[kTogether];
-  for (std::int64_t i = 0; i < kTogether; ++i) {
+void encrypt(u64 key, u64 low, u64 high, std::int64_t count, u32 (*images)[kTogether]) {
+  for (std::int64_t i = 0; i < count; ++i) {
     const u64 here = low + static_cast<u64>(i), above = high + (here < low);
-    w0[i] = static_cast<u32>(here);
-    w1[i] = static_cast<u32>(here >> 32);
-    w2[i] = static_cast<u32>(above);
-    w3[i] = static_cast<u32>(above >> 32);
+    u32 w0 = static_cast<u32>(here), w1 = static_cast<u32>(here >> 32);
+    u32 w2 = static_cast<u32>(above), w3 = static_cast<u32>(above >> 32);
+    u32 k0 = static_cast<u32>(key), k1 = static_cast<u32>(key >> 32);
+#pragma GCC unroll 10
+    for (int round = 0; round < kRounds; ++round) {
+      mix(w0, w1, w2, w3, k0, k1);
+      k0 += kSteps[0], k1 += kSteps[1];
+    }
+    images[0][i] = w0, images[1][i] = w1, images[2][i] = w2, images[3][i] = w3;
   }
-  u32 k0 = static_cast<u32>(key), k1 = static_cast<u32>(key >> 32);
-  for (int round = 0; round < kRounds; ++round) {
-    for (std::int64_t i = 0; i < kTogether; ++i) mix(w0[i], w1[i], w2[i], w3[i], k0, k1);
-    k0 += kSteps[0];
-    k1 += kSteps[1];
-  }
-  for (std::int64_t i = 0; i < kTogether; ++i) {
-    words[4 * i] = w0[i];
-    words[4 * i + 1] = w1[i];
-    words[4 * i + 2] = w2[i];
-    words[4 * i + 3] = w3[i];
+}
+
+// The words of images one after another.
+MORPHAX_VECTORIZED_INTEGERS
+void interleave(const u32 (*images)[kTogether], std::int64_t count, u32* words) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t j = 0; j < 4; ++j) words[4 * i + j] = images[j][i];
   }
 }
 
@@ -64,12 +65,15 @@ constexpr std::int64_t kNumbers = sizeof(T) == 8 ? 2 : 4;
 // Numbers number `first` to `last` of a stream; `first` is that of an image.
 template <typename T>
 void fill(u64 key, u64 counter, std::int64_t first, std::int64_t last, T* out) {
-  u32 words[kWords];
+  u32 images[4][kTogether], words[kWords];
   constexpr std::int64_t kStep = kTogether * kNumbers<T>;
   for (; first < last; first += kStep) {
     const u64 low = counter + static_cast<u64>(first / kNumbers<T>);
-    encrypt(key, low, key + (low < counter), words);
     const std::int64_t count = std::min(kStep, last - first);
+    const std::int64_t needed = (count + kNumbers<T> - 1) / kNumbers<T>;
+    const std::int64_t in_vectors = (needed + 7) / 8 * 8;
+    encrypt(key, low, key + (low < counter), in_vectors, images);
+    interleave(images, in_vectors, words);
     if (sizeof(T) >= 4) {
       std::memcpy(out + first, words, static_cast<std::size_t>(count) * sizeof(T));
     } else {

@@ -145,3 +145,20 @@ def test_wrong_operands_of_top_k_are_refused() -> None:
         top_k(np.arange(3), 1, axis=1)
     with pytest.raises(TypeError, match=r"lax\.top_k, operand 0"):
         top_k(np.ones(3, np.complex64), 1)
+
+
+@pytest.mark.parametrize("shape", [(4, 2), (2, 3, 5), (1, 7), (0, 3), (3, 0)])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
+def test_what_goes_along_with_few_lines_of_keys_is_taken_in_their_order(
+    shape: tuple[int, ...], dtype: str
+) -> None:
+    rng = np.random.default_rng(0)
+    keys, others = rng.integers(0, 3, shape).astype(dtype), rng.normal(size=shape)
+    if dtype == "float32" and keys.size:
+        keys.flat[0], keys.flat[-1] = np.nan, -0.0
+    for axis in range(len(shape)):
+        drawn = lax.sort((keys, others * 1j), dimension=axis, num_keys=1)
+        order = np.argsort(keys, axis, kind="stable")
+        np.testing.assert_array_equal(drawn[0], np.take_along_axis(keys, order, axis))
+        expected = np.take_along_axis(others, order, axis)
+        np.testing.assert_array_equal(drawn[1].imag, expected.astype(drawn[1].imag.dtype))

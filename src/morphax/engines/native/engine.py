@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 from ...array import Array
-from ...core import Equation, Jaxpr, Primitive, ShapedArray, call_program, without_references
+from ...core import Atom, Equation, Jaxpr, Primitive, ShapedArray, call_program, without_references
 from ...core.effects import DebugEffect, IOEffect, OrderedDebugEffect, OrderedIOEffect
 from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership

@@ -6,6 +6,7 @@ of their imaginary parts.  `top_k` goes by the total order of floats, from NaN d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -98,7 +99,9 @@ class Sort(Primitive):
         if not is_plain or x.dtype in COMPUTED_IN or x.size > _FEW:
             return None
         if len(avals) > 1:
-            return _taken_in_order if num_keys == 1 and x.ndim == 1 else None
+            if num_keys > 1 or not x.size:
+                return None
+            return _taken_in_order if x.ndim == 1 else _taken_along(x.shape, dimension)
 
         def in_order(v: Any) -> list[Any]:
             out = v.copy()
@@ -174,6 +177,21 @@ def _taken_in_order(key: Any, *others: Any) -> list[Any]:
     """Few numbers in order, and others in theirs."""
     order = key.argsort(kind="stable")
     return [key[order], *[x[order] for x in others]]
+
+
+def _taken_along(shape: tuple[int, ...], axis: int) -> Callable[..., Any]:
+    """The same of few lines along an axis: elements are taken by their places in all."""
+    places = np.arange(math.prod(shape)).reshape(shape)
+    firsts, step = places.take([0], axis), math.prod(shape[axis + 1 :])
+
+    def taken(key: Any, *others: Any) -> list[Any]:
+        order = key.argsort(axis, "stable")
+        if step > 1:
+            order *= step
+        order += firsts
+        return [key.take(order), *[x.take(order) for x in others]]
+
+    return taken
 
 
 def _sorted_values(x: Any, axis: int) -> Any:

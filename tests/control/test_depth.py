@@ -36,9 +36,9 @@ def of_two(f: Function) -> Function:
 
 CASES = [
     ("jit", None, 150),
-    ("scan", None, 110),
-    ("cond", None, 100),
-    ("while", None, 90),
+    ("scan", None, 125),
+    ("cond", None, 125),
+    ("while", None, 125),
     ("jit", jax.grad, 125),
     ("cond", jax.grad, 90),
     ("scan", jax.grad, 90),

@@ -49,7 +49,7 @@ from .effects import (
     unrepeatable,
 )
 from .evaluation import eval_jaxpr
-from .hidden_frames import frames_hidden, frames_hidden_in, hide_frames
+from .hidden_frames import frames_hidden, frames_hidden_here, frames_hidden_in, hide_frames
 from .high_tracer import HighTracer, contents, presented
 from .high_types import AvalQDD
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params
@@ -258,6 +258,7 @@ __all__ = [
     "extended_axis_env",
     "extended_name_stack",
     "frames_hidden",
+    "frames_hidden_here",
     "frames_hidden_in",
     "gathered",
     "has_ordered",

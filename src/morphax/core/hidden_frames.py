@@ -14,7 +14,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, final
 
 from ..config import current as current_config
 from ..util.frames import is_users
@@ -46,6 +46,23 @@ def frames_hidden_in(function: F) -> F:
             raise
 
     return call  # type: ignore[return-value]
+
+
+@final
+class _HiddenHere:
+    """As `frames_hidden`, for a block: without a frame, of which nested functions have few."""
+
+    def __enter__(self) -> None:
+        """Nothing to begin with."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        if isinstance(error, Exception):
+            hide_frames(error)
+
+
+frames_hidden_here: Final = _HiddenHere()
 
 
 def hide_frames(error: BaseException) -> None:

@@ -17,6 +17,7 @@ from ...core import (
     aval_of,
     current_trace,
     frames_hidden,
+    frames_hidden_here,
     is_concrete,
     root_trace,
     stage_with_operands,
@@ -52,7 +53,6 @@ class _NoOperand:
 _no_operand: Final = _NoOperand()
 
 
-@frames_hidden
 def cond(
     pred: Any,
     true_fun: Callable[..., Any],
@@ -80,21 +80,22 @@ def cond(
         >>> jax.lax.cond(True, lambda x: x + 1, lambda x: x - 1, 5)
         Array(6, dtype=int32, weak_type=True)
     """
-    operands = _all_operands("lax.cond", operands, operand)
-    is_of_two = len(operands) == 2 and callable(false_fun) and callable(operands[1])
-    if is_of_two and not callable(true_fun):
-        of_first, of_second = false_fun, operands[1]
-        return cond(
-            pred, lambda x, _: of_first(x), lambda _, y: of_second(y), true_fun, operands[0]
-        )
-    check_functions("lax.cond", (true_fun, false_fun))
-    aval = _scalar_aval("lax.cond, argument pred", pred, "a boolean scalar")
-    if current_config().disable_jit and is_concrete(pred):
-        return true_fun(*operands) if pred else false_fun(*operands)
-    if aval.dtype != np.bool_:
-        pred = convert_element_type(pred, np.bool_)
-    index = convert_element_type(pred, np.int32)
-    return chosen_branch("lax.cond", index, (false_fun, true_fun), operands)
+    with frames_hidden_here:
+        operands = _all_operands("lax.cond", operands, operand)
+        is_of_two = len(operands) == 2 and callable(false_fun) and callable(operands[1])
+        if is_of_two and not callable(true_fun):
+            of_first, of_second = false_fun, operands[1]
+            return cond(
+                pred, lambda x, _: of_first(x), lambda _, y: of_second(y), true_fun, operands[0]
+            )
+        check_functions("lax.cond", (true_fun, false_fun))
+        aval = _scalar_aval("lax.cond, argument pred", pred, "a boolean scalar")
+        if current_config().disable_jit and is_concrete(pred):
+            return true_fun(*operands) if pred else false_fun(*operands)
+        if aval.dtype != np.bool_:
+            pred = convert_element_type(pred, np.bool_)
+        index = convert_element_type(pred, np.int32)
+        return chosen_branch("lax.cond", index, (false_fun, true_fun), operands)
 
 
 @frames_hidden

@@ -83,14 +83,11 @@ class Cond(HasBodies):
         if index.element is not None:
             return b.inline(branches[int(index.element)], *operands)
         ordered = has_ordered(self.effects(branches=branches))
-        regions = [
-            b.region(
-                (),
-                lambda inner, branch=branch: inner.inline(branch, *operands),
-                gives_token=ordered,
-            )
-            for branch in branches
-        ]
+        regions = []
+        for branch in branches:
+            # Not by `region`, whose frames would be more of them where branches are nested.
+            region = b.open_region((), gives_token=ordered)
+            regions.append(region.closed(region.inner.inline(branch, *operands)))
         return b.ops("stablehlo.case", outs, index, regions=regions, gives_token=ordered)
 
     def to_loops(

@@ -147,24 +147,19 @@ class Loops(HasBodies):
         carried = _carried(b, params["body_jaxpr"], avals)
         ordered = has_ordered(params["body_jaxpr"].effects)
 
-        def inlined(inner: Builder, program: Any, consts: Any, state: Any) -> list[Value]:
-            return inner.inline(program, *consts, *_read_as(inner, state, avals))
-
+        regions = []
         with b.module.repeating():
-            condition = b.region(
-                carried,
-                lambda inner, *c: inlined(inner, params["cond_jaxpr"], cond_consts, c),
-                takes_token=ordered,
-            )
-            body = b.region(
-                carried,
-                lambda inner, *c: _read_as(
-                    inner, inlined(inner, params["body_jaxpr"], body_consts, c), carried
-                ),
-                takes_token=ordered,
-                gives_token=ordered,
-            )
-        regions = [condition, body]
+            # Not by `region`, whose frames would be more of them where loops are nested.
+            for name, consts in (("cond_jaxpr", cond_consts), ("body_jaxpr", body_consts)):
+                is_body = name == "body_jaxpr"
+                region = b.open_region(
+                    carried, takes_token=ordered, gives_token=ordered and is_body
+                )
+                state = _read_as(region.inner, region.arguments, avals)
+                results = region.inner.inline(params[name], *consts, *state)
+                if is_body:
+                    results = _read_as(region.inner, results, carried)
+                regions.append(region.closed(results))
         results = b.ops(
             "stablehlo.while",
             [

@@ -69,6 +69,11 @@ class NativeEngine(Engine):
             verdict: Verdict = native.judged(native.translated(jaxpr, options).loops)
         except loops.NotALoopProgram as error:
             return Verdict(False, str(error))
+        except RecursionError:
+            # Writing loops takes more of Python's stack for each program within a program than
+            # tracing and XLA's text do, so that users have not reached its limit yet.
+            native.forget(jaxpr)
+            return Verdict(False, "programs are nested too deep")
         if not verdict.accepts:
             native.forget(jaxpr)
         return verdict

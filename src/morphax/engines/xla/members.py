@@ -22,6 +22,7 @@ from ...util.messages import message
 from .annotations import as_typed
 from .literals import i64_array, i64_matrix, physical_aval
 from .mesh_axes import AxisPositions, MeshAxes
+from .regions import region_text
 
 if TYPE_CHECKING:
     from .stablehlo import Builder, Value
@@ -145,7 +146,7 @@ def member_program(
     results = write(inner, *arguments)
     further = inner.hoisted_operands()
     inner.ops("sdy.return", (), *results)
-    region = inner.as_region([*arguments, *[argument for _, argument in further]])
+    region = region_text(inner.lines, [*arguments, *[argument for _, argument in further]])
     outside = [_from_outside(b, value, argument.aval, manual) for value, argument in further]
 
     def shardings(values: Sequence[Value], given: Sequence[PartitionSpec]) -> str:

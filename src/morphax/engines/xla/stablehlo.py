@@ -30,6 +30,7 @@ from .module import Function as Function
 from .module import Module as Module
 from .module import Value as Value
 from .notes import notes_of
+from .regions import Region
 from .size_verbs import SIZE, SizeVerbs, check_numbers
 from .summands import lower_on_summands, sums_in
 
@@ -170,20 +171,19 @@ class Builder(SizeVerbs):
             takes_token: whether the block's token is a further argument.
             gives_token: whether the block's token is a further result.
         """
+        region = self.open_region(avals, takes_token=takes_token, gives_token=gives_token)
+        return region.closed(body(region.inner, *region.arguments))
+
+    def open_region(
+        self, avals: Sequence[Any], *, takes_token: bool = False, gives_token: bool = False
+    ) -> Region:
+        """The same, whose operations are still to be written by `inner`."""
         if gives_token:
             self.token()
         inner = Builder(self.module, self)
         arguments = [self.new_value(aval) for aval in avals]
         token = [inner.argument_token()] if takes_token else []
-        results = body(inner, *arguments)
-        inner.ops("stablehlo.return", (), *results, takes_token=gives_token)
-        return inner.as_region([*arguments, *token])
-
-    def as_region(self, arguments: Sequence[Value]) -> str:
-        """This block as the only one of a region."""
-        header = ", ".join([f"{v.name}: {tensor_type(v.aval)}" for v in arguments])
-        block = f"^bb0({header}):\n" if arguments else ""
-        return "{\n" + block + "\n".join(self.lines) + "\n}"
+        return Region(inner, arguments, token, gives_token)
 
     def bind_symbols(self, values: Mapping[str, Value]) -> None:
         """Say what the symbols of sizes are in this block."""
@@ -331,14 +331,9 @@ class Builder(SizeVerbs):
         key = jaxpr, self.axes, self.attributes, module.written_for, module.repeats
         known = module.callees.get(key)
         if known is None:
-
-            def write(inner: Builder, *values: Value) -> list[Value]:
-                inner.attributes = self.attributes
-                return inner.inline(jaxpr, *values)
-
             known = function(
-                module, module.fresh_name(name), jaxpr.in_avals, write,
-                passes_token=has_ordered(jaxpr.effects), axes=self.axes,
+                module, module.fresh_name(name), jaxpr.in_avals, jaxpr,
+                passes_token=has_ordered(jaxpr.effects), axes=self.axes, noted=self.attributes,
             )  # fmt: skip
             module.callees[key] = known
             module.functions.append(known.text)
@@ -365,7 +360,7 @@ def function(
     module: Module,
     name: str,
     avals: Sequence[Any],
-    write: Callable[..., Sequence[Value]],
+    write: Callable[..., Sequence[Value]] | Jaxpr,
     *,
     visibility: str = "private ",
     argument_attributes: Mapping[int, str] | None = None,
@@ -373,17 +368,23 @@ def function(
     passes_token: bool = False,
     axes: MeshAxes | None = None,
     has_symbols: bool = True,
+    noted: str = "",
 ) -> Function:
     """Write a function of what `write` takes; a token may be its last argument and result.
 
-    In a module with symbols, their values are its first arguments.
+    In a module with symbols, their values are its first arguments.  Its operations have the
+    attributes `noted`.
     """
     builder = Builder(module, axes=axes)
+    builder.attributes = noted
     symbols = {name: builder.new_value(SIZE) for name in module.symbols if has_symbols}
     builder.bind_symbols(symbols)
     arguments = [builder.new_value(aval) for aval in avals]
     token = [builder.argument_token()] if passes_token else []
-    results = list(write(builder, *arguments))
+    if isinstance(write, Jaxpr):  # here, where it is one frame of the stack
+        results = builder.inline(write, *arguments)
+    else:
+        results = list(write(builder, *arguments))
     hoisted = builder.hoisted_operands()
     arguments = [*symbols.values(), *arguments]
     arguments += [*[operand for _, operand in hoisted], *token]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,34 @@ def test_named_scopes_are_kept() -> None:
     assert eqn.name_stack == ("outer", "inner")
     with pytest.raises(TypeError, match="named_scope"):
         jax.named_scope(3)  # type: ignore[arg-type]
+
+
+def scopes(jaxpr: Any) -> set[str]:
+    """The scopes of all products, those of inner programs included."""
+    found = {str(e.source_info.name_stack) for e in jaxpr.eqns if e.primitive.name == "mul"}
+    return found.union(*[scopes(e.params["jaxpr"]) for e in jaxpr.eqns if "jaxpr" in e.params])
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["eager", "jit"])
+def test_derivatives_keep_the_scopes(wrap: Any) -> None:
+    def f(x: Any) -> Any:
+        with jax.named_scope("inner"):
+            return jnp.sin(x) * x
+
+    f = wrap(f)
+    gradient = jax.make_jaxpr(jax.grad(f))(1.0)
+    assert scopes(gradient) == {"inner", "transpose(jvp(inner))"}
+    push = jax.make_jaxpr(lambda x: jax.linearize(f, x)[1](x))(1.0)
+    assert scopes(push) == {"inner", "jvp(inner)"}
+
+    def within(x: Any) -> Any:
+        with jax.named_scope("outer"):
+            return jax.grad(f)(x)
+
+    outside = {"outer/inner", "inner"}, {"outer/transpose(jvp(inner))", "transpose(jvp(inner))"}
+    found = scopes(jax.make_jaxpr(within)(1.0))
+    assert len(found) == 2
+    assert all(found & names for names in outside)
 
 
 def test_eval_shape_of_results_without_values() -> None:

@@ -37,7 +37,7 @@ from ..core import (
     new_trace,
 )
 from ..core.partition import selected
-from ..core.trace import Trace
+from ..core.trace import Trace, current_name_stack
 from .jvp import PrimalTracer, apply_rule
 from .known_parts import known_equation
 from .tape import Tape
@@ -346,7 +346,8 @@ class LinearizeTrace(Trace):
             [x.slot for x in operands if type(x) is LinearizeTracer and x._trace is self]
         )
         residuals = results[len(rule.out_active) :]
-        slots = iter(self.tape.record(rule, residuals, inputs, equation_source(3)))
+        place = equation_source(3), current_name_stack()
+        slots = iter(self.tape.record(rule, residuals, inputs, *place))
         return [
             LinearizeTracer(self, x, next(slots)) if on else x
             for x, on in zip(results, rule.out_active, strict=False)

@@ -37,6 +37,7 @@ from ..core import (
     without_references,
     without_source,
 )
+from ..core.trace import set_name_stack
 from ..lax.ground.linear_structure import add_any_p, zeros
 from ..util.frames import UserFrame
 from ..util.records import dataclass
@@ -103,7 +104,11 @@ class _ForwardWriter:
         """Write all of it; what `tape` and `finish` give is known then."""
         with new_trace(self.staging):
             for eqn in self.jaxpr.eqns:
-                self._write(eqn)
+                if eqn.name_stack:
+                    with set_name_stack(eqn.name_stack):
+                        self._write(eqn)
+                else:
+                    self._write(eqn)
 
     def _write(self, eqn: Equation) -> None:
         slots, staging = self.slots, self.staging
@@ -124,7 +129,7 @@ class _ForwardWriter:
             atoms[v] = atom
         inputs = tuple([slots[a] for a in compress(eqn.invars, active)])
         residuals = results[len(rule.out_active) :]
-        outputs = self.trace.tape.record(rule, residuals, inputs, eqn.source)
+        outputs = self.trace.tape.record(rule, residuals, inputs, eqn.source, eqn.name_stack)
         for v, slot in zip(compress(eqn.outvars, rule.out_active), outputs, strict=True):
             slots[v] = slot
 

@@ -9,11 +9,14 @@ for the one or the other plays the tape.  See docs/design/tape.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, final
 
 from ..core import Operand, attributed_to, current_trace
 from ..core.partition import selected
+from ..core.source_info import Transform
+from ..core.trace import current_name_stack, set_name_stack
 from ..lax.ground.linear_structure import add_tangents
 from ..util.frames import UserFrame
 from ..util.records import dataclass
@@ -27,13 +30,14 @@ T = TypeVar("T")
 @final
 @dataclass(slots=True)
 class TapeEntry:
-    """One linear program on the tape: residuals, slots of its tangents, the user's line."""
+    """A linear program on the tape: residuals, slots of its tangents, its line and scopes."""
 
     linearization: Linearization
     residuals: Sequence[Operand]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     source: UserFrame | None
+    names: tuple[str, ...] = ()
 
 
 class Player(Protocol[T]):
@@ -98,13 +102,14 @@ class Tape:
         residuals: Sequence[Operand],
         inputs: tuple[int, ...],
         source: UserFrame | None,
+        names: tuple[str, ...] = (),
     ) -> tuple[int, ...]:
         """Write an entry; the slots of the active results."""
         first = self.num_slots
         outputs = tuple(range(first, first + rule.out_active.count(True)))
         if outputs:
             self.num_slots += len(outputs)
-            self.entries.append(TapeEntry(rule, residuals, inputs, outputs, source))
+            self.entries.append(TapeEntry(rule, residuals, inputs, outputs, source, names))
         return outputs
 
     def keep_entries_of(self, outputs: Iterable[int]) -> None:
@@ -132,7 +137,8 @@ class Tape:
         """Tangents of all slots from those of all inputs."""
         tangents = dict(inputs)
         for entry in self.entries:
-            outs = player.push(entry, [tangents[slot] for slot in entry.inputs])
+            with _scopes_of(entry, _FORWARDS):
+                outs = player.push(entry, [tangents[slot] for slot in entry.inputs])
             tangents.update(zip(entry.outputs, outs, strict=True))
         return tangents
 
@@ -156,9 +162,26 @@ class Tape:
                 continue
             outs = [cotangents.pop(slot, None) for slot in entry.outputs]
             place = None if entry.source is None else entry.source.transposed()
-            results = player.pull(entry, outs, place)
+            with _scopes_of(entry, _BACKWARDS):
+                results = player.pull(entry, outs, place)
             for slot, result in zip(entry.inputs, results, strict=True):
                 if result is not None:
                     known = cotangents.get(slot)
                     cotangents[slot] = result if known is None else player.add(known, result, place)
         return cotangents
+
+
+_FORWARDS = (Transform("jvp"),)
+_BACKWARDS = (Transform("transpose"), *_FORWARDS)
+_AS_THEY_ARE = nullcontext()
+
+
+def _scopes_of(entry: TapeEntry, passes: tuple[Transform, ...]) -> AbstractContextManager[Any]:
+    """Context in which equations are in the scopes that an entry was written in, and no deeper."""
+    if not entry.names:
+        return _AS_THEY_ARE
+    around = current_name_stack()
+    own = entry.names
+    if own[: len(around)] == around:
+        own = own[len(around) :]
+    return set_name_stack((*around, *passes, *own)) if own else _AS_THEY_ARE

@@ -55,7 +55,16 @@ class DictKey:
 @final
 @dataclass(frozen=True, slots=True)
 class GetAttrKey:
-    """The attribute `name` of a named tuple, a dataclass or another object."""
+    """The attribute `name` of a named tuple, a dataclass or another object.
+
+    Example:
+        >>> import collections
+        >>> import morphax as jax
+        >>> Point = collections.namedtuple("Point", "x")
+        >>> [(path, _)] = jax.tree_util.tree_leaves_with_path(Point(1))
+        >>> path, str(path[0])
+        ((GetAttrKey(name='x'),), '.x')
+    """
 
     name: str
 

@@ -17,7 +17,14 @@ from ..ground.kinds import FLOATING
 
 
 class RoundingMethod(IntEnum):
-    """Which integer `round` takes where two are equally near."""
+    """Which integer `round` takes where two are equally near.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.round(jnp.array([0.5, 2.5]), lax.RoundingMethod.TO_NEAREST_EVEN)
+        Array([0., 2.], dtype=float32)
+    """
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1

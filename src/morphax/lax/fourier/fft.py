@@ -59,7 +59,14 @@ from . import small_transforms
 
 @final
 class FftType(IntEnum):
-    """Which transform `fft` computes; see the text of this module."""
+    """Which transform `fft` computes; see the text of this module.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.fft(jnp.ones(4), lax.FftType.RFFT, fft_lengths=(4,))
+        Array([4.+0.j, 0.+0.j, 0.+0.j], dtype=complex64)
+    """
 
     FFT = 0
     IFFT = 1

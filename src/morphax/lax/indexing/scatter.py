@@ -304,7 +304,15 @@ def scatter_sub(
     unique_indices: bool = False,
     mode: Any = None,
 ) -> Any:
-    """`operand` with windows of `updates` subtracted at many places; see `scatter`."""
+    """`operand` with windows of `updates` subtracted at many places; see `scatter`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> rows = lax.ScatterDimensionNumbers((), (0,), (0,))
+        >>> lax.scatter_sub(jnp.array([5, 5, 5]), jnp.array([[0], [2]]), jnp.array([1, 2]), rows)
+        Array([4, 5, 3], dtype=int32)
+    """
     params = scatter_params(
         sub, operand, dimension_numbers, indices_are_sorted, unique_indices, mode
     )
@@ -324,6 +332,13 @@ def scatter_mul(
     """`operand` multiplied by windows of `updates` at many places; see `scatter`.
 
     The derivative with respect to `updates` needs ``unique_indices=True``.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> rows = lax.ScatterDimensionNumbers((), (0,), (0,))
+        >>> lax.scatter_mul(jnp.array([5, 5, 5]), jnp.array([[0], [2]]), jnp.array([1, 2]), rows)
+        Array([ 5,  5, 10], dtype=int32)
     """
     params = scatter_params(
         mul, operand, dimension_numbers, indices_are_sorted, unique_indices, mode
@@ -341,7 +356,15 @@ def scatter_max(
     unique_indices: bool = False,
     mode: Any = None,
 ) -> Any:
-    """The maximum of `operand` and of windows of `updates` at many places; see `scatter`."""
+    """The maximum of `operand` and of windows of `updates` at many places; see `scatter`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> rows = lax.ScatterDimensionNumbers((), (0,), (0,))
+        >>> lax.scatter_max(jnp.array([5, 5, 5]), jnp.array([[0], [2]]), jnp.array([1, 9]), rows)
+        Array([5, 5, 9], dtype=int32)
+    """
     params = scatter_params(
         selection.max, operand, dimension_numbers, indices_are_sorted, unique_indices, mode
     )
@@ -358,7 +381,15 @@ def scatter_min(
     unique_indices: bool = False,
     mode: Any = None,
 ) -> Any:
-    """The minimum of `operand` and of windows of `updates` at many places; see `scatter`."""
+    """The minimum of `operand` and of windows of `updates` at many places; see `scatter`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> rows = lax.ScatterDimensionNumbers((), (0,), (0,))
+        >>> lax.scatter_min(jnp.array([5, 5, 5]), jnp.array([[0], [2]]), jnp.array([1, 9]), rows)
+        Array([1, 5, 5], dtype=int32)
+    """
     params = scatter_params(
         selection.min, operand, dimension_numbers, indices_are_sorted, unique_indices, mode
     )

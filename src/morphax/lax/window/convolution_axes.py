@@ -23,6 +23,11 @@ class ConvDimensionNumbers(NamedTuple):
         lhs_spec: the axes of the left operand: batch, features, then spatial ones.
         rhs_spec: the axes of the right operand: output features, input features, spatial ones.
         out_spec: the axes of the result: batch, features, spatial ones.
+
+    Example:
+        >>> from morphax import lax
+        >>> lax.conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 16), ("NHWC", "HWIO", "NHWC"))
+        ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
     """
 
     lhs_spec: Sequence[int]

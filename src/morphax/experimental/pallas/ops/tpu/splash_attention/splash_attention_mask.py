@@ -107,7 +107,15 @@ class _ByPosition(Mask):
 @final
 @dataclass(frozen=True)
 class CausalMask(_ByPosition):
-    """Queries see the keys up to their own position, moved on by `offset`."""
+    """Queries see the keys up to their own position, moved on by `offset`.
+
+    Example:
+        >>> import morphax.experimental.pallas.ops.tpu.splash_attention as splash
+        >>> splash.CausalMask((3, 3))[:, :].astype(int)
+        array([[1, 0, 0],
+               [1, 1, 0],
+               [1, 1, 1]])
+    """
 
     shape: tuple[int, int]
     offset: int = 0
@@ -120,7 +128,16 @@ class CausalMask(_ByPosition):
 @final
 @dataclass(frozen=True)
 class ChunkedCausalMask(_ByPosition):
-    """Queries see the keys of their own chunk up to their position."""
+    """Queries see the keys of their own chunk up to their position.
+
+    Example:
+        >>> import morphax.experimental.pallas.ops.tpu.splash_attention as splash
+        >>> splash.splash_attention_mask.ChunkedCausalMask((4, 4), chunk_size=2)[:, :].astype(int)
+        array([[1, 0, 0, 0],
+               [1, 1, 0, 0],
+               [0, 0, 1, 0],
+               [0, 0, 1, 1]])
+    """
 
     shape: tuple[int, int]
     chunk_size: int
@@ -133,7 +150,16 @@ class ChunkedCausalMask(_ByPosition):
 @final
 @dataclass(frozen=True)
 class LocalMask(_ByPosition):
-    """Queries see so many keys before and behind their position; `None` is all of them."""
+    """Queries see so many keys before and behind their position; `None` is all of them.
+
+    Example:
+        >>> import morphax.experimental.pallas.ops.tpu.splash_attention as splash
+        >>> splash.LocalMask((4, 4), window_size=(1, 0), offset=0)[:, :].astype(int)
+        array([[1, 0, 0, 0],
+               [1, 1, 0, 0],
+               [0, 1, 1, 0],
+               [0, 0, 1, 1]])
+    """
 
     shape: tuple[int, int]
     window_size: tuple[int | None, int | None]
@@ -246,12 +272,30 @@ def make_causal_mask(shape: tuple[int, int], offset: int = 0) -> Booleans:
 def make_local_attention_mask(
     shape: tuple[int, int], window_size: tuple[int | None, int | None], *, offset: int = 0
 ) -> Booleans:
-    """The array of a `LocalMask`."""
+    """The array of a `LocalMask`.
+
+    Example:
+        >>> import morphax.experimental.pallas.ops.tpu.splash_attention as splash
+        >>> splash.make_local_attention_mask((4, 4), window_size=(1, 0)).astype(int)
+        array([[1, 0, 0, 0],
+               [1, 1, 0, 0],
+               [0, 1, 1, 0],
+               [0, 0, 1, 1]])
+    """
     return LocalMask(shape, window_size, offset)[_ALL, _ALL]
 
 
 def make_chunk_attention_mask(shape: tuple[int, int], chunk_size: int) -> Booleans:
-    """The array of a `ChunkedCausalMask`."""
+    """The array of a `ChunkedCausalMask`.
+
+    Example:
+        >>> import morphax.experimental.pallas.ops.tpu.splash_attention as splash
+        >>> splash.splash_attention_mask.make_chunk_attention_mask((4, 4), chunk_size=2).astype(int)
+        array([[1, 0, 0, 0],
+               [1, 1, 0, 0],
+               [0, 0, 1, 0],
+               [0, 0, 1, 1]])
+    """
     return ChunkedCausalMask(shape, chunk_size)[_ALL, _ALL]
 
 

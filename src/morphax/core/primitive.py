@@ -159,6 +159,8 @@ class Primitive:
     # Whether its rule for loop programs holds for complex numbers; what says nothing holds if it
     # holds for narrow floats, and does no operation that complex numbers do not have.
     complex_in_loops: ClassVar[bool | None] = None
+    # Of its first operand a window is "read", or "changed", in place where a loop carries it.
+    window_in_loops: ClassVar[str] = ""
     # Whether it may run the programs in its parameters again and again.
     repeats_programs: ClassVar[bool] = False
     # Sets of operands in which it is linear, those of a set together, if not in all or none.

@@ -35,10 +35,6 @@ _MOST_ON_FEW_PROCESSORS: Final = 1 << 17
 _MOST_ONCE: Final = 1 << 22
 """The same of others outside of loops, whose times are known best."""
 
-_READ_A_WINDOW: Final = frozenset(("gather", "dynamic_slice"))
-_CHANGE_A_WINDOW: Final = frozenset(("scatter", "scatter-add", "dynamic_update_slice"))
-"""Of the first operand, in place where a loop carries it: a step takes what its window takes."""
-
 _OF_CALLS: Final = frozenset((DebugEffect(), OrderedDebugEffect(), IOEffect(), OrderedIOEffect()))
 """Programs with these effects do one thing after the other, and are waited for."""
 
@@ -209,23 +205,22 @@ def _doubt_of_size(eqn: Equation, is_repeated: bool) -> str:
 def _largest_size(program: Jaxpr) -> int:
     """The number of elements of the largest array, those in programs of equations left out."""
     made = [v for eqn in program.eqns for v in eqn.outvars]
-    return _most_elements([*program.invars, *program.constvars, *made])
+    return _largest([*program.invars, *program.constvars, *made])
 
 
 def _largest_worked_on(program: Jaxpr) -> int:
-    """The same of arrays of which an equation reads or changes more than a window."""
-    touched: list[Atom] = []
-    for eqn in program.eqns:
-        if eqn.primitive.name in _READ_A_WINDOW:
-            touched += [*eqn.invars[1:], *eqn.outvars]
-        elif eqn.primitive.name in _CHANGE_A_WINDOW:
-            touched += eqn.invars[1:]
-        else:
-            touched += [*eqn.invars, *eqn.outvars]
-    return _most_elements(touched)
+    """The same of those that its equations work on, in each step of a loop."""
+    return _largest([x for eqn in program.eqns for x in _worked_on(eqn)])
 
 
-def _most_elements(atoms: Sequence[Atom]) -> int:
+def _worked_on(eqn: Equation) -> Sequence[Atom]:
+    """Operands and results but arrays of which a window is read, or changed in place."""
+    window = eqn.primitive.window_in_loops
+    operands = eqn.invars[1:] if window else eqn.invars
+    return operands if window == "changed" else (*operands, *eqn.outvars)
+
+
+def _largest(atoms: Sequence[Atom]) -> int:
     avals = {x.aval for x in atoms if isinstance(x.aval, ShapedArray)}
     return max([x.size for x in avals], default=0)
 

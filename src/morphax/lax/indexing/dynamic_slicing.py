@@ -50,6 +50,7 @@ class DynamicSlice(Primitive):
     """The block of an array, of a fixed size, that starts at a given place."""
 
     name = "dynamic_slice"
+    window_in_loops = "read"
     linear_sets = ((0,),)
     reads = "elsewhere"
 
@@ -114,6 +115,7 @@ class DynamicUpdateSlice(Primitive):
     """An array with the block that starts at a given place replaced."""
 
     name = "dynamic_update_slice"
+    window_in_loops = "changed"
     linear_sets = ((0, 1),)
     reads = "elsewhere"
 

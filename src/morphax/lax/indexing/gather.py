@@ -62,6 +62,7 @@ class Gather(Primitive):
     """Windows of an array, collected from the places that indices name."""
 
     name = "gather"
+    window_in_loops = "read"
     reads = "elsewhere"
 
     def additive(self, *_: Any, fill_value: Any, **params: Any) -> Any:

@@ -52,6 +52,7 @@ class Scattering(Primitive):
     # By which operation updates are combined with elements, one after the other; "" replaces them.
     combines: ClassVar[str | None] = None
     narrow_in_loops = "kept"
+    window_in_loops = "changed"
 
     def write(self, target: Any, rows: Any, updates: Any) -> None:
         raise AssertionError(f"{self.name} defines write")

@@ -146,3 +146,17 @@ def test_powers_of_negative_numbers() -> None:
         errors = errors_in_ulps(given, np.power(x.astype(WIDE), y.astype(WIDE)))
     worst = int(np.argmax(errors))
     assert errors[worst] <= MOST_ULPS, (x[worst], y[worst], given[worst])
+
+
+@pytest.mark.parametrize("dtype", [F32, F64], ids=str)
+@pytest.mark.parametrize("operation", ["log", "log1p", "acosh"])
+def test_nan_of_no_logarithm_has_the_sign_that_processors_set(operation: str, dtype: Any) -> None:
+    """XLA's has it too, and an order of all numbers, as that of `top_k`, tells it."""
+    if not is_ours(operation, dtype):
+        pytest.skip("the C library's function is called")
+    x = -np.exp(np.linspace(1, 9, 21, dtype=dtype))
+    for is_independent in (True, False):
+        program = loop_of(operation, dtype, len(x), is_independent=is_independent)
+        (found,) = call(program, compile_loops(program), x)
+        assert np.isnan(found).all()
+        assert np.signbit(found).all()

@@ -209,6 +209,11 @@ class Zeta(ByFormula):
     formula = _hurwitz
     numpy = _zeta
     evaluate = Elementwise.evaluate
+    # Its powers are made one by one there, which takes 0.27 µs; a vector of XLA's 0.05.
+    most_by_loops = 256
+
+    def size_by_loops(self, *avals: Any) -> int:
+        return max([aval.size for aval in avals])
 
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
         return loops.special.zeta(w, *operands)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from .kernel import F32, F64, Lanes
+from .kernel import F32, F64, NO_VALUE, Lanes
 
 _EXP = {
     4: (
@@ -159,7 +159,7 @@ def log_beyond_one(x: Lanes, precision: int) -> Lanes:
 def _with_ends(x: Lanes, argument: Lanes, result: Lanes) -> Lanes:
     """The logarithm of an argument that may be 0, negative, infinite or NaN."""
     finite = result.where(x < math.inf, x)
-    positive = x.like(math.nan).where(argument < 0.0, finite)
+    positive = x.like(NO_VALUE).where(argument < 0.0, finite)
     return x.like(-math.inf).where(argument.equals(0.0), positive)
 
 
@@ -270,5 +270,5 @@ def power_of_known(x: Lanes, y: Lanes, log_of_x: Lanes) -> tuple[Lanes, Lanes]:
     half = 0.5 * y
     is_even = half.call("floor").equals(half)
     is_whole = y.call("floor").equals(y)
-    of_negative = power.where(is_even, -power).where(is_whole, math.nan)
+    of_negative = power.where(is_even, -power).where(is_whole, NO_VALUE)
     return of_negative.where(x < 0.0, power), ~inside

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .exponential import exp, exp_in_range, expm1, log_beyond_one
-from .kernel import F32, F64, Lanes
+from .kernel import F32, F64, NO_VALUE, Lanes
 
 # Of (tanh x − x) / x³, in x², up to 0.6 and up to 0.55.
 _TANH = {
@@ -64,7 +64,7 @@ def acosh(x: Lanes) -> Lanes:
     """Arcosh x of float32, NaN below 1: ``log(x + √(x² − 1))``; of float32, squares are exact."""
     wide = x.to(F64)
     value = log_beyond_one(wide + (wide * wide - 1.0).call("sqrt"), 4)
-    return wide.like(math.nan).where(wide < 1.0, value).to(F32)
+    return wide.like(NO_VALUE).where(wide < 1.0, value).to(F32)
 
 
 def atanh(x: Lanes) -> Lanes:

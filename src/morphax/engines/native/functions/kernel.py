@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import final
+from typing import Final, final
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from ..llvm_scalars import instructions, number, scalar_type, wide
 
 F32: DType = np.dtype(np.float32)
 F64: DType = np.dtype(np.float64)
+NO_VALUE: Final = -math.nan
+"""What processors make of operations without a value: of NaN they set the sign."""
 
 
 @final

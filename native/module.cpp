@@ -48,7 +48,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 46;
+  module.attr("interface") = 47;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -107,6 +107,8 @@ NB_MODULE(_native, module) {
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
   morphax::draws::bind(random);
+  nanobind::module_ bits = module.def_submodule("random_bits", "Random bits, for XLA.");
+  morphax::random::bind_handler_of_bits(bits);
   nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
   morphax::replay::bind(replay);
   nanobind::module_ nan_spread =

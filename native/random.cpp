@@ -1,4 +1,5 @@
-// Numbers drawn from keys: the compiled twin of `_draw` in `morphax/lax/random/random_bits.py`.
+// Numbers drawn from keys: the compiled twin of `_draw` in `morphax/lax/random/random_bits.py`, and
+// what programs for the CPU call.
 #include "random.h"
 
 #include <nanobind/ndarray.h>
@@ -7,13 +8,17 @@
 #include <cstdint>
 
 #include "kernels.h"
+#include "parts.h"
 #include "process_end.h"
 #include "threefry.h"
 #include "workers.h"
+#include "xla/ffi/api/ffi.h"
+#include "xla_handlers.h"
 
 namespace morphax::random {
 
 namespace nb = nanobind;
+namespace ffi = xla::ffi;
 using threefry::Words;
 
 namespace {
@@ -88,6 +93,49 @@ void draw(Keys keys, Numbers<T> out) {
            [&](std::int64_t begin, std::int64_t end) { draw_stream(*key, begin, end, numbers); });
 }
 
+// Fill a buffer that has a row for each key; the blocks of all rows are divided among threads.
+template <typename T>
+ffi::Error draw_all(ffi::ThreadPool& pool, const ffi::Buffer<ffi::U64>& keys, ffi::AnyBuffer& out) {
+  const auto rows = static_cast<std::int64_t>(keys.element_count());
+  const auto size = static_cast<std::int64_t>(out.element_count());
+  if (rows == 0 || size % rows != 0) {
+    return ffi::Error::InvalidArgument("random bits for another number of keys");
+  }
+  const std::int64_t columns = size / rows, blocks = (columns + kBlock - 1) / kBlock;
+  const std::int64_t most = std::clamp<std::int64_t>(size / kMany, 1, pool.num_threads());
+  const std::uint64_t* key = keys.typed_data();
+  T* numbers = static_cast<T*>(out.untyped_data());
+  parts::divided(pool, most, [&](std::int64_t part) {
+    const std::int64_t first = rows * blocks * part / most,
+                       last = rows * blocks * (part + 1) / most;
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t row = i / blocks, begin = i % blocks * kBlock;
+      draw_stream(key[row], begin, std::min(begin + kBlock, columns), numbers + row * columns);
+    }
+  });
+  return ffi::Error::Success();
+}
+
+ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::Buffer<ffi::U64> keys,
+                         ffi::Result<ffi::AnyBuffer> out) {
+  switch (out->element_type()) {
+    case ffi::U8:
+      return draw_all<std::uint8_t>(pool, keys, *out);
+    case ffi::U16:
+      return draw_all<std::uint16_t>(pool, keys, *out);
+    case ffi::U32:
+      return draw_all<std::uint32_t>(pool, keys, *out);
+    case ffi::U64:
+      return draw_all<std::uint64_t>(pool, keys, *out);
+    default:
+      return ffi::Error::InvalidArgument("random bits of another dtype");
+  }
+}
+
+XLA_FFI_DEFINE_HANDLER(
+    handler, Guarded<call_from_xla>{},
+    ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<ffi::Buffer<ffi::U64>>().Ret<ffi::AnyBuffer>());
+
 }  // namespace
 
 void draw_words(std::uint64_t key, std::uint64_t start, std::size_t count, std::uint32_t* out) {
@@ -99,6 +147,10 @@ void bind(nb::module_& module) {
   module.def("draw", &draw<std::uint16_t>, nb::arg(), nb::arg().noconvert());
   module.def("draw", &draw<std::uint32_t>, nb::arg(), nb::arg().noconvert());
   module.def("draw", &draw<std::uint64_t>, nb::arg(), nb::arg().noconvert());
+}
+
+void bind_handler_of_bits(nb::module_& module) {
+  bind_handler(module, handler, "XLA's way to the bits, as a capsule.");
 }
 
 }  // namespace morphax::random

@@ -12,5 +12,6 @@ namespace morphax::random {
 void draw_words(std::uint64_t key, std::uint64_t start, std::size_t count, std::uint32_t* out);
 
 void bind(nanobind::module_& module);
+void bind_handler_of_bits(nanobind::module_& module);
 
 }  // namespace morphax::random

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ..util.compiled import part
 
+BITS_TARGET: Final = "morphax_random_bits"
 DRAWS_TARGET: Final = "morphax_draw"
 EXTREMES_TARGET: Final = "morphax_extreme"
 INCOMPLETE_GAMMA_TARGET: Final = "morphax_incomplete_gamma"
@@ -17,6 +18,7 @@ RUNNING_TARGET: Final = "morphax_running"
 WINDOW_RANKS_TARGET: Final = "morphax_window_ranks"
 
 TARGETS: Final = {
+    BITS_TARGET: "random_bits",
     DRAWS_TARGET: "random",
     EXTREMES_TARGET: "extremes",
     INCOMPLETE_GAMMA_TARGET: "incomplete_gamma",

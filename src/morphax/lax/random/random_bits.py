@@ -38,6 +38,7 @@ from ...core import (
     same_axes,
 )
 from ...engines import loops
+from ...engines.xla.bits_calls import call_bits, may_call_bits
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.opaque import is_opaque, opaque_of
 from ...util.compiled import part, twin_in
@@ -228,6 +229,8 @@ class Draw(KeyOperation):
         return out.reshape(keys.shape + shape)
 
     def lower(self, b: Builder, out: Any, keys: Value, **params: Any) -> Value:
+        if may_call_bits(b, keys.aval, out):
+            return call_bits(b, keys, out)
         return lower_images(b, out, keys, lower_counters(b, out, len(keys.aval.shape)))
 
     def to_loops(self, b: loops.Builder, out: Any, keys: loops.Value, **_: Any) -> loops.Value:

@@ -141,6 +141,77 @@ def test_a_program_is_made_at_the_second_call_of_few_numbers() -> None:
     assert made(lambda: shifted(X, 3.0)) == [True]
 
 
+def test_calls_with_arrays_of_numpy_are_replayed() -> None:
+    staged: list[Any] = []
+
+    @replayed(2, ("weights",))
+    def summed(x: Any, y: Any, weights: Any = None) -> Any:
+        staged.append(x)
+        total = jnp.add(x, y) * 2.0
+        return total if weights is None else total * jnp.asarray(weights)
+
+    x = np.arange(3, dtype=np.float32)
+    for call in (lambda: summed(x, x), lambda: summed(x, 1.0), lambda: summed(1.0, 2.0, weights=x)):
+        staged.clear()
+        first, second, third = call(), call(), call()
+        assert len(staged) == 1  # traced once, and never run
+        assert first.aval == second.aval == third.aval
+        np.testing.assert_array_equal(first, third)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64", "complex128"])
+@pytest.mark.parametrize("x64", [True, False])
+def test_arrays_of_numpy_are_what_they_are_to_each_function(dtype: str, x64: bool) -> None:
+    largest = 2**40 + 3 if dtype == "int64" else 200
+    x = np.array([[0, 1, largest], [7, 1, 0]]).astype(dtype)
+    functions: list[Callable[..., Any]] = [
+        lambda x: jnp.add(x, x),
+        lambda x: jnp.where(x > 1, x, 0),
+        lambda x: jnp.sum(x, axis=1, where=x != 0),
+        lambda x: jnp.reshape(x, (3, 2)),
+        lambda x: jnp.dot(x, x[0]),
+        lambda x: jnp.sort(x, 1),
+    ]
+    with override(enable_x64=x64):
+        for function in functions:
+            alone = function(jnp.asarray(x))
+            for _ in range(3):
+                found = function(x)
+                assert found.aval == alone.aval
+                np.testing.assert_array_equal(found, alone)
+
+
+def test_later_changes_of_numpys_arrays_change_no_result() -> None:
+    for function in (jnp.ravel, jnp.transpose, jnp.squeeze, jnp.flip, jnp.positive, jnp.real):
+        x = np.arange(4, dtype=np.float32)
+        results = [function(x) for _ in range(3)]
+        x += 1
+        for result in results:
+            assert sorted(result.tolist()) == [0, 1, 2, 3]
+
+
+def test_other_arrays_of_numpy_are_given_to_the_function() -> None:
+    """Large ones, whose copy would take longer than the function, and those of other kinds."""
+    seen: list[Any] = []
+
+    @replayed(1)
+    def first(x: Any) -> Any:
+        seen.append(type(x))
+        return jnp.asarray(x).ravel()[0]
+
+    class Own(np.ndarray[Any, Any]):
+        pass
+
+    for x in (np.ones(5000, np.float32), np.ones(2).view(Own)):
+        seen.clear()
+        assert [first(x).item() for _ in range(2)] == [1, 1]
+        assert seen == [type(x)] * 2
+    with jax.default_device(jax.devices()[0]):
+        seen.clear()
+        first(np.ones(3, np.float32))
+        assert seen == [np.ndarray]
+
+
 def test_what_a_first_call_calls_is_not_noted() -> None:
     staged: list[Any] = []
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from ... import dtypes
+from ...config import Config
 from ...config import current as current_config
 from ...core import (
     Calls,
@@ -53,6 +54,7 @@ from .replay_signatures import (
     itself,
     signature_of,
     with_operands,
+    with_own_arrays,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -105,6 +107,9 @@ def replayed(
                 if result is NotImplemented:
                     result = replay.new_result(args, kwargs)
                 elif result is None and current_trace() is _ROOT:
+                    own = replay.with_own_arrays(args, kwargs)
+                    if own is not None:
+                        return call(*own[0], **own[1])
                     result = replay.placed_result(args, kwargs)
                 if result is not None:
                     return result
@@ -177,6 +182,14 @@ class _Replay:
             return KernelCall(pooled(by_hand) if is_large else by_hand, jaxpr.out_avals, collect)
         return kernel_program(jaxpr, *([] if collect is None else [collect]))
 
+    def with_own_arrays(
+        self, args: Arguments, kwargs: dict[str, Any]
+    ) -> tuple[Arguments, dict[str, Any]] | None:
+        """The arguments as a call of which a program may be known has them; `None` if they are."""
+        if not _may_be_replayed(current_config()):
+            return None
+        return with_own_arrays(*self._parameters, args, kwargs)
+
     def placed_result(self, args: Arguments, kwargs: dict[str, Any]) -> Any:
         """The result of a call for which the host's memory is not the place.
 
@@ -215,12 +228,7 @@ def known_result(
     NotImplemented where no program is known yet, or none that was asked for of late.
     """
     config = current_config()
-    if (
-        current_trace() is not _ROOT
-        or preferred_engines
-        or config.debugs_execution
-        or not host_is_default(config)
-    ):
+    if current_trace() is not _ROOT or not _may_be_replayed(config):
         return None
     inputs: list[Any] = []
     signature = signature_of(positions, roles, args, kwargs, inputs)
@@ -230,6 +238,10 @@ def known_result(
     if program is missing:
         return NotImplemented
     return None if program is None else program(inputs)
+
+
+def _may_be_replayed(config: Config) -> bool:
+    return not (preferred_engines or config.debugs_execution) and host_is_default(config)
 
 
 def _is_first(

@@ -26,6 +26,9 @@ _SCALARS = frozenset({bool, int, float, complex})
 # that count by their values, since unsigned ones do not hold them.
 _SMALL, _BELOW_ZERO = range(128), range(-128, 0)
 _MOST_NESTED = 4
+_NUMBERS = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
+# Elements of larger arrays of NumPy's take longer to copy than a function to be run.
+_FEW_COPIED = 1 << 12
 _CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
 
 
@@ -86,6 +89,29 @@ def _read(x: Any, role: int, inputs: list[Any], take: Callable[[Array], Any]) ->
         return None
     key = key_of(x)
     return None if key is None else (key,)
+
+
+def with_own_arrays(
+    positions: tuple[int, ...], roles: dict[str, int], args: Arguments, kwargs: dict[str, Any]
+) -> tuple[Arguments, dict[str, Any]] | None:
+    """The arguments with copies of NumPy's arrays, as every function makes them; None without any.
+
+    What is no operand stays as it is, and so does what is no plain array of few numbers.
+    """
+    taken = [x if role == STATIC else _own(x) for x, role in zip(args, positions, strict=False)]
+    named = {
+        name: x if roles.get(name, STATIC) == STATIC else _own(x) for name, x in kwargs.items()
+    }
+    pairs = (*zip(taken, args, strict=False), *zip(named.values(), kwargs.values(), strict=True))
+    if all([new is old for new, old in pairs]):
+        return None
+    return (*taken, *args[len(taken) :]), named
+
+
+def _own(x: Any) -> Any:
+    if type(x) is np.ndarray and x.size <= _FEW_COPIED and x.dtype in _NUMBERS:
+        return Array.from_host(x)
+    return x
 
 
 def is_by_value(x: Any) -> bool:

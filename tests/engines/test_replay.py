@@ -181,6 +181,18 @@ def test_arrays_of_numpy_are_what_they_are_to_each_function(dtype: str, x64: boo
                 np.testing.assert_array_equal(found, alone)
 
 
+def test_numbers_of_numpys_arrays_are_rounded_once() -> None:
+    """To the dtype that is asked for; and a known exponent is one."""
+    third, large = np.array([1.00048828125 + 2.0**-30]), np.array([2**40 + 3])
+    for _ in range(3):
+        assert jnp.full((1,), third, jnp.float16) == third.astype(np.float16)
+        assert jnp.full((1,), large, jnp.float32) == large.astype(np.float32)
+        assert jnp.pad(jnp.ones(1), 1, constant_values=large)[0] == np.float32(large[0])
+        assert jnp.power(jnp.arange(3), np.array(2)).dtype == np.int32
+        x = jnp.ones(1, jnp.float16)
+        assert jnp.add(x, third).dtype == np.float32
+
+
 def test_later_changes_of_numpys_arrays_change_no_result() -> None:
     for function in (jnp.ravel, jnp.transpose, jnp.squeeze, jnp.flip, jnp.positive, jnp.real):
         x = np.arange(4, dtype=np.float32)

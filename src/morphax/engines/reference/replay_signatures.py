@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...array import Array
 from ...core import ShapedArray, aval_of
 from ...util.parameter_keys import key_of
@@ -27,6 +28,7 @@ _SCALARS = frozenset({bool, int, float, complex})
 _SMALL, _BELOW_ZERO = range(128), range(-128, 0)
 _MOST_NESTED = 4
 _NUMBERS = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
+_ROUNDED = frozenset(map(np.dtype, "dD"))
 # Elements of larger arrays of NumPy's take longer to copy than a function to be run.
 _FEW_COPIED = 1 << 12
 _CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
@@ -96,22 +98,25 @@ def with_own_arrays(
 ) -> tuple[Arguments, dict[str, Any]] | None:
     """The arguments with copies of NumPy's arrays, as every function makes them; None without any.
 
-    What is no operand stays as it is, and so does what is no plain array of few numbers.
+    Copies have the numbers, or, where 64 bits are not enabled, what these are rounded to; but not
+    where another argument may name a dtype, to which they could have been rounded at once.  Numbers
+    without axes may be known to a function, and stay what they are.
     """
-    taken = [x if role == STATIC else _own(x) for x, role in zip(args, positions, strict=False)]
-    named = {
-        name: x if roles.get(name, STATIC) == STATIC else _own(x) for name, x in kwargs.items()
-    }
+    is_typed = any([isinstance(x, (str, type, np.dtype)) for x in (*args, *kwargs.values())])
+
+    def own(x: Any, role: int) -> Any:
+        if role == STATIC or type(x) is not np.ndarray or not 0 < x.ndim or x.size > _FEW_COPIED:
+            return x
+        is_kept = x.dtype in _NUMBERS and dtypes.canonicalize(x.dtype) == x.dtype
+        is_rounded = not is_typed and x.dtype in _ROUNDED
+        return Array.from_host(x) if is_kept or is_rounded else x
+
+    taken = [own(x, role) for x, role in zip(args, positions, strict=False)]
+    named = {name: own(x, roles.get(name, STATIC)) for name, x in kwargs.items()}
     pairs = (*zip(taken, args, strict=False), *zip(named.values(), kwargs.values(), strict=True))
     if all([new is old for new, old in pairs]):
         return None
     return (*taken, *args[len(taken) :]), named
-
-
-def _own(x: Any) -> Any:
-    if type(x) is np.ndarray and x.size <= _FEW_COPIED and x.dtype in _NUMBERS:
-        return Array.from_host(x)
-    return x
 
 
 def is_by_value(x: Any) -> bool:

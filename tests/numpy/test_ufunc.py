@@ -249,6 +249,14 @@ def test_values_that_an_array_does_not_hold_are_told_of_at_each_call() -> None:
             jnp.maximum.at(x, places, values, inplace=False)
 
 
+@pytest.mark.parametrize("of", [np, jnp], ids=["NumPy", "Array"])
+def test_places_that_a_mask_says(of: Any) -> None:
+    """Where the mask is true is a question of its numbers, at each call."""
+    x, mask = of.arange(4), of.asarray([True, False, True, False])
+    for _ in range(3):
+        np.testing.assert_array_equal(jnp.add.at(x, mask, 5, inplace=False), [5, 1, 7, 3])
+
+
 def test_segments_of_numpy_have_their_special_numbers() -> None:
     x = np.array([0.0, -0.0, np.nan, 1, np.inf, -np.inf, 1e-40, 3e38, 3e38], np.float32)
     places = np.array([0, 2, 3, 3, 6, 7, 1, 8])

@@ -33,7 +33,12 @@ from ...core import (
     root_trace,
     stage_closed,
 )
-from ...errors import ConcretizationTypeError
+from ...errors import (
+    ConcretizationTypeError,
+    NonConcreteBooleanIndexError,
+    TracerArrayConversionError,
+    TracerIntegerConversionError,
+)
 from ...runtime.devices import host_is_default
 from ...util.compiled import twin_in
 from ...util.frames import NOWHERE
@@ -64,6 +69,13 @@ _ROOT = root_trace()
 _FEW_ELEMENTS, _FEW = 1 << 12, 1 << 16
 # Elements: what depends on no operand is kept with its program, so it should be small.
 _LARGEST_KEPT = 1 << 14
+
+_LOOKS_AT_NUMBERS = (
+    ConcretizationTypeError,
+    NonConcreteBooleanIndexError,
+    TracerArrayConversionError,
+    TracerIntegerConversionError,
+)
 
 Programs = MemoTable[KernelCall | None]
 
@@ -186,7 +198,9 @@ class _Replay:
         self, args: Arguments, kwargs: dict[str, Any]
     ) -> tuple[Arguments, dict[str, Any]] | None:
         """The arguments as a call of which a program may be known has them; `None` if they are."""
-        if not _may_be_replayed(current_config()):
+        config = current_config()
+        # A copy is a transfer, which may be watched.
+        if not _may_be_replayed(config) or config.transfer_guard_host_to_device is not None:
             return None
         return with_own_arrays(*self._parameters, args, kwargs)
 
@@ -316,7 +330,7 @@ def _staged(
     try:
         with recording(), attributed_to(NOWHERE):
             jaxpr = stage_closed(on_operands, avals)
-    except ConcretizationTypeError:
+    except _LOOKS_AT_NUMBERS:
         # It looks at a number after all, of those in a list say, and does so itself.
         return None
     return (jaxpr, *(collectors or [None])) if all(plain) else None

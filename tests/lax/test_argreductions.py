@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,28 @@ def test_nan_among_many() -> None:
     x = np.zeros(20_000, np.float32)
     x[[7_000, 9_000]] = np.nan
     assert places(argmax, x) == places(argmin, x) == 7_000
+
+
+# Long rows are gone through by groups of 64, and axes behind beside each other.
+SHAPES = [(255,), (256,), (257,), (383,), (1000,), (3, 700), (700, 3), (2, 300, 4), (300, 1)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "bool"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_first_of_equal_ones_wherever_they_are(shape: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(len(shape) + shape[0])
+    for share in (0.0, 0.003, 0.5):
+        x = array(rng.integers(-1, 2, shape), dtype)
+        if dtype.startswith("float"):
+            x = np.where(x == 0, rng.choice([-0.0, 0.0], shape), x).astype(x.dtype)
+            x[rng.random(shape) < share] = np.nan
+        # NumPy's own places of narrow floats come from a loop of their own.
+        plain = x.astype(np.float64) if dtype.startswith("float") else x
+        for axis, (function, expected) in itertools.product(
+            range(x.ndim), [(argmax, np.argmax), (argmin, np.argmin)]
+        ):
+            found = check_engines_agree(partial(function, axis=axis, index_dtype=np.int32), x)
+            np.testing.assert_array_equal(found, expected(plain, axis))
 
 
 def test_places_wrap_around_in_narrow_dtypes() -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from . import windows as windows
     from .builder import Builder as Builder
     from .builder import NotALoopProgram as NotALoopProgram
+    from .extremes import place_of_extreme as place_of_extreme
     from .operations import SIGNATURES as SIGNATURES
     from .operations import cost_of as cost_of
     from .program import BOOL as BOOL
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from .program import LoopProgram as LoopProgram
     from .program import Operand as Operand
     from .reductions import accumulated as accumulated
-    from .reductions import place_of_extreme as place_of_extreme
     from .reductions import reduced as reduced
     from .translation import loop_program as loop_program
     from .values import Place as Place
@@ -71,9 +71,10 @@ __getattr__, __dir__ = _on_demand(
     ),
     {
         ".builder": ("Builder", "NotALoopProgram"),
+        ".extremes": ("place_of_extreme",),
         ".operations": ("SIGNATURES", "cost_of"),
         ".program": ("BOOL", "INDEX", "ORIGIN", "Index", "LoopProgram", "Operand"),
-        ".reductions": ("accumulated", "place_of_extreme", "reduced"),
+        ".reductions": ("accumulated", "reduced"),
         ".translation": ("loop_program",),
         ".values": ("Place", "Value", "row_major"),
         ".writer": ("Writer",),

@@ -7,7 +7,6 @@ of sums, see `folds`; running ones are carried in a wider dtype, where there is 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +23,11 @@ def reduced(
     """The elements along `axes` combined by an operation with an identity."""
     if not x.size:
         return b.uniform(out.shape, identity)
+    if all([x.shape[axis] == 1 for axis in axes]):
+        # Of one element it is an operation, which joins others.
+        return b.elementwise(
+            out, lambda value: b.writer.op(operation, identity, value), b.reshape(x, out.shape)
+        )
     kept = [i for i in range(x.ndim) if i not in axes]
     long = [i for i in range(x.ndim) if x.shape[i] > 1]
     are_rows = bool(kept and long) and long[-1] in kept
@@ -100,42 +104,5 @@ def accumulated(
 
     # Both the first element and the others are read.
     x = b.settled(x)
-    b.fusion.nest(outer, row, is_independent=True)
-    return b.placed(out.shape, place)
-
-
-def place_of_extreme(b: Builder, out: Any, x: Value, axis: int, better: str) -> Value:
-    """Where along an axis the element lies that is `better`, ``gt`` or ``lt``, than all others.
-
-    Of equal ones the first is taken, of all the first NaN.
-    """
-    place, n, w = b.new(out), x.shape[axis], b.writer
-    if not math.prod(out.shape):
-        return b.placed(out.shape, place)
-    dtype = b.dtype_of(out)
-    best, where = w.buffer("best", (), x.dtype), w.buffer("where", (), dtype)
-    x = b.settled(x)
-
-    def row(*others: Index) -> None:
-        def read(i: Index) -> Operand:
-            return b.fusion.read(x, (*others[:axis], i, *others[axis:]))
-
-        def step(i: Index) -> None:
-            here = i.plus(1)
-            value, known = read(here), w.load(best)
-            wins = w.op(better, value, known)
-            if x.dtype.kind == "f":
-                is_first_nan = w.all_of([w.op("ne", value, value), w.op("eq", known, known)])
-                wins = w.op("or", wins, is_first_nan)
-            w.store(best, Index(), w.select(wins, value, known))
-            position = w.convert(w.index_value(here), dtype)
-            w.store(where, Index(), w.select(wins, position, w.load(where)))
-
-        w.store(best, Index(), read(Index()))
-        w.store(where, Index(), w.number(0, dtype))
-        b.fusion.nest([n - 1], step)
-        w.store(place.buffer, place.at(others), w.load(where))
-
-    outer = [size for i, size in enumerate(x.shape) if i != axis]
     b.fusion.nest(outer, row, is_independent=True)
     return b.placed(out.shape, place)

@@ -38,8 +38,6 @@ class ArgReduction(Primitive):
     numpy: ClassVar[Callable[..., Any]]
     nan: ClassVar[float]
 
-    most_by_loops = 8192
-    most_by_loops_once = 1 << 17
     transpose = not_linear()
     narrow_in_loops = "kept"
 

@@ -1,17 +1,19 @@
 """`rng_uniform`: random numbers from a generator that the platform keeps, with no key.
 
 Nobody can say which numbers come: each evaluation draws new ones, and those of compiled programs
-come from XLA's own generator.  Programs whose results are to be repeated draw with `jax.random`.
+come from XLA's own generator, or from a key that this has drawn.  Programs whose results are to be repeated draw with `jax.random`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from threading import Lock
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from ...core import AxisFlow, NoRule, Primitive, ShapedArray, like, not_linear
+from ...engines.xla.bits_calls import call_bits, may_call_bits
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..ground.axes import canonical_shape
@@ -61,9 +63,58 @@ class RngUniform(Primitive):
         return (low + (high - low) * drawn.astype(wide)).astype(dtype)
 
     def lower(self, b: Builder, out: Any, low: Value, high: Value, *, shape: Any) -> Value:
-        sizes = b.constant(np.array(shape, np.int64), ShapedArray((len(shape),), np.int64))
-        uniform = "#stablehlo<rng_distribution UNIFORM>"
-        return b.op("stablehlo.rng", out, low, high, sizes, rng_distribution=uniform)
+        bits = _BITS.get(str(out.dtype))
+        key = ShapedArray((), np.uint64)
+        if bits is None or not may_call_bits(b, key, out.update(dtype=bits.dtype)):
+            return _lower_generator(b, out, low, high)
+        # XLA's generator takes 20 ns for a number; so it draws a key, and we the numbers.
+        words = ShapedArray((2,), np.uint32)
+        ends = [b.full(n, words.update(shape=())) for n in (0, 2**32 - 1)]
+        drawn = call_bits(
+            b, b.bitcast(_lower_generator(b, words, *ends), key), out.update(dtype=bits.dtype)
+        )
+        return _scaled(b, out, _lower_fractions(b, out, drawn, bits.unused), low, high)
+
+
+class _Bits(NamedTuple):
+    """The bits that a fraction is made of.
+
+    Args:
+        dtype: of as many bits as the float.
+        unused: more than its significand has.
+    """
+
+    dtype: np.dtype[Any]
+    unused: int
+
+
+_BITS: Mapping[str, _Bits] = {
+    "float32": _Bits(np.dtype(np.uint32), 9),
+    "float64": _Bits(np.dtype(np.uint64), 12),
+}
+
+
+def _lower_generator(b: Builder, out: Any, low: Value, high: Value) -> Value:
+    """Numbers of XLA's own generator."""
+    sizes = b.constant(np.array(out.shape, np.int64), ShapedArray((out.ndim,), np.int64))
+    uniform = "#stablehlo<rng_distribution UNIFORM>"
+    return b.op("stablehlo.rng", out, low, high, sizes, rng_distribution=uniform)
+
+
+def _lower_fractions(b: Builder, out: Any, bits: Value, unused: int) -> Value:
+    """Bits as the fraction of a number from 1 to 2, less 1."""
+    words = bits.aval
+    one = int(np.array(1, out.dtype).view(words.dtype))
+    fraction = b.elementwise("stablehlo.shift_right_logical", words, bits, b.full(unused, words))
+    number = b.bitcast(b.elementwise("stablehlo.or", words, fraction, b.full(one, words)), out)
+    return b.elementwise("stablehlo.subtract", out, number, b.full(1, out))
+
+
+def _scaled(b: Builder, out: Any, fractions: Value, low: Value, high: Value) -> Value:
+    """a + (b - a) u."""
+    span = b.elementwise("stablehlo.subtract", low.aval, high, low)
+    scaled = b.elementwise("stablehlo.multiply", out, fractions, b.broadcast(span, out, ()))
+    return b.elementwise("stablehlo.add", out, b.broadcast(low, out, ()), scaled)
 
 
 rng_uniform_p = RngUniform()

@@ -277,3 +277,30 @@ def test_arrays_do_not_change_with_buffers() -> None:
     made = [jnp.array(buffer), jnp.asarray(buffer)]
     buffer[0] = 0
     assert [x.tolist() for x in made] == [[97, 98]] * 2
+
+
+# Arrays that were made while 64 bits were on, of dtypes that nothing is promoted to without them.
+@pytest.mark.parametrize(
+    ("combine", "dtype"),
+    [
+        (lambda x, i: x + x, "float64"),
+        (lambda x, i: x + jnp.arange(3.0), "float32"),
+        (lambda x, i: x - 0.5, "float32"),
+        (lambda x, i: x * np.float64(2), "float32"),
+        (lambda x, i: np.arange(3) * x, "float32"),
+        (lambda x, i: x < 1, "bool"),
+        (lambda x, i: jnp.where(i > 1, 1.0, x), "float32"),
+        (lambda x, i: x + i, "float32"),
+        (lambda x, i: i + 1, "int32"),
+        (lambda x, i: x * 1j, "complex64"),
+        (lambda x, i: jnp.concatenate([x, jnp.ones(1)]), "float32"),
+        (lambda x, i: jax.jit(lambda x: x * 2 + 1)(x), "float32"),
+    ],
+)
+def test_wide_arrays_combine_with_others_in_what_is_on(combine: Any, dtype: str) -> None:
+    with jax.enable_x64(True):
+        x, i = jnp.arange(3.0), jnp.arange(3)
+        expected = combine(np.asarray(x), np.asarray(i))
+    found = combine(x, i)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, np.asarray(expected), 1e-6)

@@ -170,6 +170,9 @@ def common_dtype(name: str, avals: tuple[Any, ...], inexact: bool) -> tuple[Any,
     """The dtype that operands are promoted to, and whether it is weak."""
     try:
         dtype, weak = dtypes.promote(tuple([(a.dtype, a.weak_type) for a in avals]))
+        if any([a.dtype != dtype for a in avals]):
+            # One that was made while 64 bits were on combines with others in what is on now.
+            dtype = dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True)
         return dtypes.to_inexact(dtype, weak) if inexact else (dtype, weak)
     except (TypeError, dtypes.TypePromotionError) as error:
         error.add_note(f"in {in_full(name)}")

@@ -248,12 +248,12 @@ def erfcx(x: Any) -> Any:
 @custom_jvp
 def _erfcx(x: Any) -> Any:
     is_left = x < 0
-    above = _erfcx_right(lax.abs(x))
+    above = erfcx_right(lax.abs(x))
     return jnp.where(is_left, 2 * lax.exp(jnp.where(is_left, x * x, 0)) - above, above)
 
 
 @custom_jvp
-def _erfcx_right(x: Any) -> Any:
+def erfcx_right(x: Any) -> Any:
     """erfcx x for x ≥ 0."""
     bounded = jnp.minimum(x, 1e30)
     # In this order next to no digits are lost about 0.
@@ -277,7 +277,7 @@ def _slope_of_erfcx(x: Any, out: Any) -> Any:
 
 
 _erfcx.defjvps(lambda t, out, x: t * _slope_of_erfcx(x, out))
-_erfcx_right.defjvps(lambda t, out, x: t * _slope_of_erfcx(x, out))
+erfcx_right.defjvps(lambda t, out, x: t * _slope_of_erfcx(x, out))
 
 
 @replayed(1)
@@ -304,7 +304,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
 def _log_ndtr(x: Any) -> Any:
     """By one erfcx, of |x| / √2, and one logarithm: of Φ, or on the left of Φ / e^(−x²/2)."""
     below, half_square = x < 0, 0.5 * lax.square(x)
-    half = 0.5 * _erfcx_right(lax.abs(x) * _SQRT_HALF)
+    half = 0.5 * erfcx_right(lax.abs(x) * _SQRT_HALF)
     rest = half * lax.exp(-half_square)
     whole = 1 - rest
     # What 1 − r lost when it was rounded is put back, divided by its argument.
@@ -331,7 +331,7 @@ def _inverse_mills_ratio(x: Any) -> Any:
     is_far = x < -1e4
     inverse = 1 / jnp.where(is_far, x, -1)
     far = 2 * inverse * inverse * inverse - inverse - x
-    near = 2 / _SQRT_2PI / _erfcx_right(jnp.where(is_far, 0, x) * -_SQRT_HALF)
+    near = 2 / _SQRT_2PI / erfcx_right(jnp.where(is_far, 0, x) * -_SQRT_HALF)
     return jnp.where(is_far, far, near)
 
 

@@ -6,18 +6,24 @@ broadcast against each other, and give an array of their shape and promoted floa
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ... import lax
+from ... import dtypes, lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from ...numpy.half_precision import in_float32
-from .. import special
-from . import norm
+from ..special._errors import erfcx_right
 from ._arguments import arguments, standardized
+
+_SQRT_HALF = math.sqrt(0.5)
+_SQRT_2PI = math.sqrt(2 * math.pi)
+# So many give the digits of floats of 4 and 8 bytes.
+_TERMS: Final = {4: 8, 8: 16}
 
 
 @replayed(5)
@@ -32,7 +38,8 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     z, scale, a, b = standardized("truncnorm.logpdf", x, loc, scale, a, b)
     outside = (z < a) | (z > b)
-    value = norm.logpdf(jnp.where(outside, a, z)) - lax.log(scale) - _log_mass(a, b)
+    value = _log_density(jnp.where(outside, 0.5 * (_finite(a) + _finite(b)), z), a, b)
+    value = value - lax.log(scale)
     return _of_interval(a, b, jnp.where(outside, -np.inf, value))
 
 
@@ -73,7 +80,7 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(0., dtype=float32)
     """
     z, _, a, b = standardized("truncnorm.logcdf", x, loc, scale, a, b)
-    return _log_share(z, a, b, -_log_mass(a, b), below=True)
+    return _log_share(z, a, b, below=True)
 
 
 @replayed(5)
@@ -100,18 +107,18 @@ def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(-0.69315, dtype=float32)
     """
     z, _, a, b = standardized("truncnorm.logsf", x, loc, scale, a, b)
-    return _log_share(z, a, b, -_log_mass(a, b), below=False)
+    return _log_share(z, a, b, below=False)
 
 
-def _log_share(z: Any, a: Any, b: Any, log_scale: Any, *, below: bool) -> Any:
+def _log_share(z: Any, a: Any, b: Any, *, below: bool) -> Any:
     """The logarithm of the share of the mass that lies below z, or above."""
     empty, full = (z <= a, z >= b) if below else (z >= b, z <= a)
-    inside = jnp.where(empty | full, 0.5 * (a + b), z)
-    start, stop = (a, inside) if below else (inside, b)
-    share = _log_mass(start, stop) + log_scale
+    inside = jnp.where(empty | full, 0.5 * (_finite(a) + _finite(b)), z)
+    parts = ((a, inside), (inside, b))
+    (start, stop), others = parts if below else parts[::-1]
+    share = _log_part(start, stop, a, b)
     # The larger share is the complement of the smaller one.
-    other = _log_mass(inside, b) if below else _log_mass(a, inside)
-    rest = log1mexp(-jnp.where(share > -0.5, other + log_scale, -1.0))
+    rest = log1mexp(-jnp.where(share > -0.5, _log_part(*others, a, b), -1.0))
     value = jnp.where(share > -0.5, rest, share)
     return _of_interval(a, b, jnp.where(empty, -np.inf, jnp.where(full, 0.0, value)))
 
@@ -121,16 +128,104 @@ def _of_interval(a: Any, b: Any, value: Any) -> Any:
     return jnp.where(a < b, value, np.nan)
 
 
-def _log_mass(a: Any, b: Any) -> Any:
-    """log(Φ(b) − Φ(a)) for a < b: in the tail where both lie, or between the tails."""
+@custom_jvp
+def _log_density(z: Any, a: Any, b: Any) -> Any:
+    """log(φ(z) / (Φ(b) − Φ(a))) for a ≤ z ≤ b."""
+    mass = _mass(a, b)
+    return _log_ratio(z, mass.end) + mass.lost - lax.log(_SQRT_2PI * mass.scaled)
+
+
+@_log_density.defjvp
+def _log_density_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    z, a, b = primals
+    of_z, of_a, of_b = tangents
+    change = of_a * _slope_at(a, a, b) - of_b * _slope_at(b, a, b)
+    return _log_density(z, a, b), change - of_z * _finite(z)
+
+
+@custom_jvp
+def _log_part(start: Any, stop: Any, a: Any, b: Any) -> Any:
+    """log((Φ(stop) − Φ(start)) / (Φ(b) − Φ(a)))."""
+    part, whole = _mass(start, stop), _mass(a, b)
+    ratio = lax.log(part.scaled) - part.lost - (lax.log(whole.scaled) - whole.lost)
+    return ratio + _log_ratio(part.end, whole.end)
+
+
+@_log_part.defjvp
+def _log_part_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    start, stop, a, b = primals
+    of_start, of_stop, of_a, of_b = tangents
+    part = of_stop * _slope_at(stop, start, stop) - of_start * _slope_at(start, start, stop)
+    whole = of_b * _slope_at(b, a, b) - of_a * _slope_at(a, a, b)
+    return _log_part(start, stop, a, b), part - whole
+
+
+def _slope_at(x: Any, a: Any, b: Any) -> Any:
+    """φ(x) / (Φ(b) − Φ(a)), both of which vanish in the tails."""
+    mass = _mass(a, b)
+    return lax.exp(_log_ratio(_finite(x), mass.end)) / (_SQRT_2PI * mass.scaled)
+
+
+class _Mass(NamedTuple):
+    """Φ(b) − Φ(a), which is ``scaled · e^(−end²/2)``.
+
+    Args:
+        end: in a tail the one of a and b that is nearer to 0, between the tails 0.
+        scaled: see above.
+        lost: what the logarithm of `scaled` is too large by, for its rounding.
+    """
+
+    end: Any
+    scaled: Any
+    lost: Any
+
+
+def _mass(a: Any, b: Any) -> _Mass:
     # Reflected so that the larger part is below 0, where Φ keeps its digits.
     flipped = a > 0
-    low, high = jnp.where(flipped, -b, a), jnp.where(flipped, -a, b)
+    low, high = _finite(jnp.where(flipped, -b, a)), _finite(jnp.where(flipped, -a, b))
     crossing = high > 0
-    under = jnp.where(crossing, -1.0, high)
-    upper = special.log_ndtr(under)
-    lower = special.log_ndtr(jnp.where(crossing, -2.0, low))
-    # Both may be −∞.
-    in_tail = upper + log1mexp(jnp.where(lower == -np.inf, np.inf, upper - lower))
-    across = lax.log1p(-special.ndtr(low) - special.ndtr(-jnp.where(crossing, high, 1.0)))
-    return jnp.where(crossing, across, in_tail)
+    end = jnp.where(crossing, 0, high)
+    below, above = [
+        0.5 * erfcx_right(lax.abs(x) * _SQRT_HALF) * lax.exp(_log_ratio(x, end))
+        for x in (low, high)
+    ]
+    outside = below + above
+    inside = 1 - outside
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    is_narrow = (half < 0.3) & (lax.abs(middle) * half < 0.3)
+    narrow = _narrow_mass(
+        jnp.where(is_narrow, middle, 0), jnp.where(is_narrow, half, 0), end, crossing
+    )
+    wide = jnp.where(crossing, inside, above - below)
+    # What 1 − r lost when it was rounded, divided by its argument.
+    lost = jnp.where(crossing & ~is_narrow, (outside - (1 - inside)) / inside, 0)
+    return _Mass(end, jnp.where(is_narrow, narrow, wide), lost)
+
+
+def _narrow_mass(middle: Any, half: Any, end: Any, crossing: Any) -> Any:
+    """The integral of φ from m − h to m + h by its Taylor series in m, for h and m h below 0.3.
+
+    It is φ(m) 2h (1 + He₂(m) h² / 3! + He₄(m) h⁴ / 5! + …), with Hermite's polynomials.
+    """
+    product, square = middle * half, lax.square(half)
+    previous, term, total = 1.0, product, jnp.ones_like(middle)
+    for n in range(1, _TERMS[middle.dtype.itemsize]):
+        previous, term = term, product * term - n * square * previous
+        if n % 2:
+            total = total + term / math.factorial(n + 2)
+    # end − m and end + m, without the rounding of m.
+    difference = jnp.where(crossing, -middle, half)
+    log_ratio = 0.5 * difference * jnp.where(crossing, middle, 2 * end - half)
+    return lax.exp(log_ratio) * (2 / _SQRT_2PI) * half * total
+
+
+def _log_ratio(x: Any, end: Any) -> Any:
+    """The logarithm of φ(x) / φ(end), with the digits of their distance."""
+    return 0.5 * (end - x) * (end + x)
+
+
+def _finite(x: Any) -> Any:
+    """A number whose square is finite, where φ vanishes as it does beyond."""
+    most = 0.5 * float(np.sqrt(dtypes.finfo(jnp.result_type(x)).max))
+    return lax.clamp(-most, x, most)

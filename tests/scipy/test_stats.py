@@ -430,3 +430,16 @@ def test_slopes_of_logarithms_of_tails(
             below, above = (float(move(at, *parameters)) for at in (x - step, x + step))
             curvature = jax.grad(move)(x, *parameters)
             np.testing.assert_allclose(curvature, (above - below) / (2 * step), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_survival_where_one_less_x_has_no_digits_of_x(dtype: Any) -> None:
+    x = np.array([0, 1e-35, 7e-15, 1e-3, 0.3, 0.5, 0.7, 1 - 2**-20, 1], dtype)[:, None]
+    a, b = np.array([[0.0137, 0.5, 2], [156, 0.01, 40]], dtype)
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(
+            stats.beta.sf(x, a, b),
+            reference.beta.sf(*np.float64([x + 0 * a, a + 0 * x, b + 0 * x])),
+            200 * np.finfo(dtype).eps,
+            1e-37,
+        )

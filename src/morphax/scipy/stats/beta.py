@@ -90,7 +90,7 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @replayed(5)
 @in_float32
 def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The survival function 1 − I_z(a, b), which is I of 1 − z, b and a.
+    """The survival function 1 − I_z(a, b), which is I of 1 − z, b and a where 1 − z is exact.
 
     Example:
         >>> from morphax.scipy.stats import beta
@@ -98,7 +98,12 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(0.3125, dtype=float32, weak_type=True)
     """
     a, b, z = _within("beta.sf", x, a, b, loc, scale)
-    return lax.betainc(b, a, 1 - z)
+    # Where z is small its digits are lost in 1 − z, and with them all of I if a is small too.
+    is_small = z < 0.5
+    above = lax.betainc(b, a, 1 - jnp.where(is_small, 0.5, z))
+    return jnp.where(
+        is_small, lax.exp(log_betaincc_p.bind(a, b, jnp.where(is_small, z, 0.5))), above
+    )
 
 
 @replayed(5)

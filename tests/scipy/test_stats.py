@@ -443,3 +443,12 @@ def test_survival_where_one_less_x_has_no_digits_of_x(dtype: Any) -> None:
             200 * np.finfo(dtype).eps,
             1e-37,
         )
+
+
+def test_slopes_of_tails_by_the_shape_at_the_ends_of_the_range() -> None:
+    a = np.array([0.003, 0.5, 1, 2, 50])
+    ends = {"logcdf": (-np.inf, 0), "logsf": (0, np.inf), "cdf": (0, 0), "sf": (0, 0)}
+    for name, expected in ends.items():
+        for x, slope in zip((0.0, np.inf), expected, strict=True):
+            found = jax.vmap(jax.grad(getattr(stats.gamma, name), 1), (None, 0))(x, a)
+            np.testing.assert_array_equal(found, np.full(5, slope))

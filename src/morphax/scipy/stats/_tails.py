@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from ... import lax
+from ... import numpy as jnp
 from ...core import not_differentiable
 from ...lax.elementwise import incomplete_beta, incomplete_gamma_formulas
 from ...lax.elementwise.incomplete_gamma import OfGammaNumbers
@@ -24,6 +25,11 @@ _LEAST = 1e-290
 
 def _slope_of_log_density(a: Any, x: Any) -> Any:
     return (a - 1) / x - 1
+
+
+def _with_ends(x: Any, at_zero: float, slope: Any, at_infinity: float) -> Any:
+    """A product that is 0 · ∞ at the ends of the range of x, with its limits there."""
+    return jnp.where(x == 0, at_zero, jnp.where(x == np.inf, at_infinity, slope))
 
 
 @final
@@ -65,7 +71,8 @@ class LogIgamma(OfGammaNumbers):
 
     def d_x(self, t: Any, a: Any, x: Any, out: Any) -> Any:
         # How x moves with a at constant P, times how P moves with x.
-        return -t * over_igamma_p.bind(a, x) * lax.random_gamma_grad(a, x)
+        slope = over_igamma_p.bind(a, x) * lax.random_gamma_grad(a, x)
+        return -t * _with_ends(x, np.inf, slope, 0)
 
     def d_y(self, t: Any, a: Any, x: Any, out: Any) -> Any:
         return t * over_igamma_p.bind(a, x)
@@ -79,7 +86,8 @@ class LogIgammac(OfGammaNumbers):
     formula = functools.partial(incomplete_gamma_formulas.log_of_tail, upper=True)
 
     def d_x(self, t: Any, a: Any, x: Any, out: Any) -> Any:
-        return t * over_igammac_p.bind(a, x) * lax.random_gamma_grad(a, x)
+        slope = over_igammac_p.bind(a, x) * lax.random_gamma_grad(a, x)
+        return t * _with_ends(x, 0, slope, np.inf)
 
     def d_y(self, t: Any, a: Any, x: Any, out: Any) -> Any:
         return -t * over_igammac_p.bind(a, x)

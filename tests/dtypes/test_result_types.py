@@ -175,3 +175,16 @@ def test_strict_promotion_has_no_say_in_functions_of_real_numbers() -> None:
         assert jnp.mean(jnp.arange(3)) == 1
         with pytest.raises(ValueError, match="promotion"):
             jnp.zeros(3, "int32").at[0].set(2.5)
+
+
+def test_log_sums_to_base_two_are_weak_if_they_are_scalars() -> None:
+    weak = jnp.broadcast_to(jnp.asarray(2.5), (3,))
+    for operands, is_weak in (
+        ((2.5, 2.5), True),
+        ((weak[0], 1), True),
+        ((weak[0], jnp.float32(1)), False),
+        ((weak, 2.5), False),
+        ((2.5, weak), False),
+    ):
+        for f in (jnp.logaddexp2, jax.jit(jnp.logaddexp2)):
+            assert f(*operands).weak_type is is_weak

@@ -61,6 +61,26 @@ def test_keys_and_wide_bits(is_native: bool) -> None:
         _check(lambda key: jax.random.bits(key, (700,), "uint64"), KEY, calls=is_native)
 
 
+@pytest.mark.parametrize("shape", [(1,), (2,), (8,), (2, 3), (0,)], ids=str)
+@pytest.mark.parametrize("generator", ["threefry2x32", "rbg"])
+def test_few_keys(generator: str, shape: tuple[int, ...], is_native: bool) -> None:
+    def split(key: Any) -> Any:
+        return jax.random.key_data(jax.random.split(key, shape))
+
+    key = jax.random.key(7, impl=generator)
+    _check(split, key, calls=is_native and shape != (0,))
+    _check(jax.vmap(split), jax.random.split(key, 5), calls=is_native and shape != (0,))
+
+
+def test_few_keys_in_a_loop(is_native: bool) -> None:
+    def step(key: Any, _: Any) -> Any:
+        key, own = jax.random.split(key)
+        return key, jax.random.bits(own)
+
+    draw = lambda key: jax.lax.scan(step, key, None, 20)[1]  # noqa: E731
+    _check(draw, KEY, calls=False)
+
+
 def test_transformed_programs() -> None:
     def loss(scale: Any, key: Any) -> Any:
         return jnp.sum(jnp.sin(scale * jax.random.normal(key, (500,))))

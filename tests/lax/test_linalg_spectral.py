@@ -269,6 +269,22 @@ def test_values_that_are_noise_become_one(dtype: Any) -> None:
         assert np.linalg.norm(wide @ h - a) <= SIZE * eps * np.linalg.norm(a)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_polar_decompositions_of_the_least_numbers(dtype: Any) -> None:
+    a = np.random.default_rng(5).normal(size=(5, 3))
+    limits = np.finfo(dtype)
+    for exponent in (-limits.nmant // 2, -1, 0, 2, limits.maxexp - limits.minexp - 4):
+        least = np.ldexp(a, limits.minexp + exponent).astype(dtype)
+        for u, h, _, converged in _engines(L.qdwh, least):
+            assert converged
+            wide = u.astype(np.float64)
+            assert np.linalg.norm(wide.T @ wide - np.eye(3)) <= 10 * SIZE * limits.eps
+            # Denormal numbers have few digits.
+            size = np.abs(least).max()
+            lost = 10 * max(limits.eps, float(limits.smallest_subnormal / size))
+            np.testing.assert_allclose((wide @ h) / size, least / size, atol=lost)
+
+
 def test_polar_decompositions_stop_where_they_are_told() -> None:
     a = MATRICES["random"]
     with enable_x64(True):

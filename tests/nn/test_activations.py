@@ -155,3 +155,22 @@ def test_second_derivatives_of_gelu_along_a_line_of_complex_numbers() -> None:
     # Where x is real, that of the real part is as if x were no complex number.
     line = jax.grad(jax.grad(lambda t: jnp.real(nn.gelu(jax.lax.complex(t, 0.0)))))
     np.testing.assert_allclose(line(0.7), jax.grad(jax.grad(nn.gelu))(0.7), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_gelu_of_complex_numbers_far_away(dtype: Any) -> None:
+    # In which direction it is x, and in which 0, changes six times in a turn.
+    with jax.enable_x64(dtype is np.complex128):
+        for size in (3.0, 39.0, 41.0, 1e3, 9e7, 2e8, 1e20):
+            x = (size * np.exp(1j * (np.arange(24) + 0.3) * np.pi / 12)).astype(dtype)
+            exact = x.astype(np.clongdouble)
+            half = np.sqrt(2 / np.pi) * (exact + 0.044715 * exact**3)
+            part = 1 / (1 + np.exp(np.where(half.real < -300, 0, -2 * half)))
+            expected = exact * np.where(half.real < -300, 0, part)
+            for run in (nn.gelu, jax.jit(nn.gelu)):
+                np.testing.assert_allclose(run(x), expected, rtol=2e-4, atol=1e-30)
+            if size > 40:
+                first = lambda x: jax.jvp(nn.gelu, (x,), (jnp.ones_like(x),))[1]  # noqa: E731
+                second = jax.jvp(first, (x,), (jnp.ones_like(x),))[1]
+                np.testing.assert_allclose(first(x), expected / exact, atol=1e-6)
+                np.testing.assert_allclose(second, 0, atol=1e-6)

@@ -293,6 +293,43 @@ def test_distribution_function(name):
     assert stats.kstest(numbers, distribution.cdf).pvalue > RARE
 
 
+# Positional parameters, and the distribution, for each floating dtype.
+OF_ALL_DTYPES = {
+    "uniform": ((), stats.uniform()),
+    "normal": ((), stats.norm()),
+    "truncated_normal": ((-0.5, 2.0), stats.truncnorm(-0.5, 2)),
+    "lognormal": ((0.7,), stats.lognorm(0.7)),
+    "maxwell": ((), stats.maxwell()),
+    "wald": ((1.5,), stats.invgauss(1.5)),
+    "exponential": ((), stats.expon()),
+    "gumbel": ((), stats.gumbel_r()),
+    "laplace": ((), stats.laplace()),
+    "logistic": ((), stats.logistic()),
+    "cauchy": ((), stats.cauchy()),
+    "pareto": ((2.5,), stats.pareto(2.5)),
+    "rayleigh": ((1.5,), stats.rayleigh(scale=1.5)),
+    "weibull_min": ((2.0, 0.8), stats.weibull_min(0.8, scale=2)),
+    "triangular": ((-1.0, 0.5, 4.0), stats.triang(0.3, -1, 5)),
+    "gamma": ((4.0,), stats.gamma(4)),
+    "loggamma": ((0.5,), stats.loggamma(0.5)),
+    "beta": ((0.5, 2.0), stats.beta(0.5, 2)),
+    "chisquare": ((3.0,), stats.chi2(3)),
+    "f": ((3.0, 7.0), stats.f(3, 7)),
+    "t": ((3.0,), stats.t(3)),
+    "generalized_normal": ((1.5,), stats.gennorm(1.5)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+@pytest.mark.parametrize("name", OF_ALL_DTYPES)
+def test_distribution_function_in_other_dtypes(name, dtype):
+    parameters, distribution = OF_ALL_DTYPES[name]
+    with jax.enable_x64(dtype == "float64"):
+        numbers = getattr(random, name)(random.key(7), *parameters, shape=SHAPE, dtype=dtype)
+    assert numbers.dtype == dtype
+    assert stats.kstest(np.asarray(numbers, np.float64), distribution.cdf).pvalue > RARE
+
+
 @pytest.mark.parametrize("name", DISCRETE)
 def test_frequencies(name):
     draw, probabilities = DISCRETE[name]

@@ -12,6 +12,7 @@ from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..engines.reference.replay import replayed
 from ..lax.ground.horner import polynomial
+from ..numpy.complex_numbers import is_complex
 from ..numpy.operands import as_array, promoted_inexact
 
 # (1 − e⁻ˣ) / x on [0, log 2], highest power first: the polynomials of least relative error, 2e-19
@@ -229,23 +230,41 @@ def tanh(x: Any) -> Any:
     return jnp.tanh(x)
 
 
+_FAR = 1e8
+
+
 def _part_of_gelu(x: Any) -> tuple[Any, Any, Any]:
     """x as it is computed with, what is left of it, and how fast the argument of that grows.
 
     ½ (1 + tanh u) is σ(2u), which does not cancel where it is small.  Beyond ±30 it is 0 or 1 in
     all dtypes, and the cube may be out of range.
     """
-    bound, scale = np.asarray(40, x.dtype), 2 * math.sqrt(2 / math.pi)
-    # So it is NaN where x is, and so are all derivatives.
-    near = lax.select(lax.abs(x) > bound, lax.clamp(-bound, x, bound), x)
+    near, scale = _with_a_cube(x), 2 * math.sqrt(2 / math.pi)
     square = near * near
     part = lax.logistic(scale * (near + 0.044715 * (near * square)))
     return near, part, scale + (3 * 0.044715 * scale) * square
 
 
+def _with_a_cube(x: Any) -> Any:
+    """x, or where its cube may be out of range a number of which the same is left.
+
+    It is NaN where x is, and so are all derivatives.
+    """
+    if not is_complex(x):
+        bound = np.asarray(40, x.dtype)
+        return lax.select(lax.abs(x) > bound, lax.clamp(-bound, x, bound), x)
+    # Here it depends on the direction, in which the argument of σ is beyond all numbers.
+    size = lax.stop_gradient(jnp.maximum(lax.abs(lax.real(x)), lax.abs(lax.imag(x))))
+    is_far = size > _FAR
+    scaled = lax.stop_gradient(x) * jnp.where(is_far, _FAR / size, 1)
+    return lax.select(is_far, scaled, x)
+
+
 @custom_jvp
 def _gelu(x: Any) -> Any:
     near, part, _ = _part_of_gelu(x)
+    if is_complex(x):
+        return x * part
     # -40 σ(−∞) is the limit −0; beyond 40 the number itself is.
     return lax.select(x > 30.0, x, near * part)
 

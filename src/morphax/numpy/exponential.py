@@ -14,7 +14,7 @@ from ..lax.elementwise.convert import convert
 from ..lax.elementwise.log_sum import log_sum
 from .arithmetic import chosen
 from .complex_numbers import is_complex
-from .operands import promoted_inexact, refuse_out_and_where
+from .operands import promoted_inexact, refuse_out_and_where, settled
 
 
 def exp(x: Any, /) -> Any:
@@ -162,15 +162,15 @@ def logaddexp2(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> 
     Example:
         >>> import morphax.numpy as jnp
         >>> jnp.logaddexp2(1000.0, 1000.0)
-        Array(1001., dtype=float32)
+        Array(1001., dtype=float32, weak_type=True)
     """
     if out is not None or where is not None:
         refuse_out_and_where("logaddexp2", out)
     x1, x2 = promoted_inexact("logaddexp2", x1, x2)
     if is_complex(x1):
         return _sum_of_complex_powers(x1, x2, np.log(2.0))
-    # Not weak, as in JAX.
-    return convert(log_sum(x1, x2, base=2), aval_of(x1).dtype)
+    weak = aval_of(x1).weak_type and aval_of(x2).weak_type
+    return settled(convert(log_sum(x1, x2, base=2), aval_of(x1).dtype, weak))
 
 
 def _sum_of_complex_powers(x: Any, y: Any, scale: float) -> Any:

@@ -150,12 +150,20 @@ def _weights(tolerance: float) -> Iterator[tuple[float, float, float]]:
 
 def _iterated(x: Any, steps: Sequence[tuple[float, float, float]]) -> tuple[Any, Any]:
     """U after some steps, and the size of the change by the last one; before all of them 0."""
-    part = np.dtype(real_dtype(aval_of(x).dtype))
-    u = before = mul(x, _repeated(div(part.type(1), _bound_of_norm(x)), x))
+    u = before = _over(x, _bound_of_norm(x))
     for a, b, c in steps:
         before = u
         u = _through_qr(u, a, b, c) if c > _LARGE else _through_cholesky(u, a, b, c)
     return u, _frobenius(sub(u, before))
+
+
+def _over(x: Any, bound: Any) -> Any:
+    """`x` over a bound of its norm, also where the inverse of that would be infinite."""
+    part = np.dtype(real_dtype(aval_of(x).dtype))
+    is_tiny = lt(bound, part.type(np.finfo(part).tiny))
+    scale = select(is_tiny, *[np.asarray(n, part) for n in (2.0**60, 1.0)])
+    inverse = div(part.type(1), mul(bound, scale))
+    return mul(mul(x, _repeated(scale, x)), _repeated(inverse, x))
 
 
 def _bound_of_norm(x: Any) -> Any:

@@ -6,6 +6,7 @@ or None, where the program is to do it.  See `engines.reference.replay`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,8 @@ _NATIVE_DTYPES = "fdFD"
 _SEARCHED = "fdil"
 # Fewer values NumPy has found before native code is told of them.
 _WORTH_BLOCKS = 256
+# Elements behind an axis: of fewer, NumPy goes bit by bit as fast.
+_WORTH_ROWS = 16
 # Fewer numbers are clipped with what else the program does, in one call.
 _MANY = 1024
 
@@ -81,6 +84,25 @@ def isclose_of_numpy(
     ]
     constants = [bits_of(np.asarray(x, dtype)) for x in (rtol, atol)]
     return steps_in_one(steps, (a, b), constants)
+
+
+def nan_to_num_of_numpy(
+    out: Any, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Callable[..., Any] | None:
+    """Two steps, where the program has nine."""
+    dtype = x.dtype
+    limits = np.finfo(dtype) if dtype.name in ("float32", "float64") else None
+    if limits is None or not {type(v) for v in (nan, posinf, neginf)} <= {int, float, type(None)}:
+        return None
+    posinf, neginf = (
+        limits.max if posinf is None else posinf,
+        limits.min if neginf is None else neginf,
+    )
+    # The operand and constants are numbers 0 to 3.
+    steps = [(f"bounded_{dtype}", (0, 2, 3), dtype), (f"number_{dtype}", (0, 1, 4), dtype)]
+    with np.errstate(over="ignore"):
+        constants = [bits_of(np.asarray(v, dtype)) for v in (nan, posinf, neginf)]
+    return steps_in_one(steps, (x,), constants)
 
 
 def bitwise_count_of_numpy(out: Any, x: Any) -> Callable[..., Any] | None:
@@ -227,9 +249,36 @@ def interp_of_numpy(
 def packbits_of_numpy(
     out: Any, a: Any, axis: int | None = None, bitorder: Any = "big"
 ) -> Callable[..., Any]:
-    """NumPy's own, of arrays that have the axis."""
+    """NumPy's own, of arrays that have the axis; where it goes bit by bit, whole rows at once."""
     along = axis if a.ndim else None
-    return lambda a: np.packbits(a, along, bitorder)
+    sizes = None if along is None else _around(a.shape, along)
+    if not out.size or sizes is None:
+        return lambda a: np.packbits(a, along, bitorder)
+    front, count, rest = sizes
+    weights = _weights(bitorder)
+
+    def packed(a: Any) -> Any:
+        bits = (a if a.dtype == np.bool_ else a != 0).view(np.uint8).reshape(sizes)
+        result = np.zeros((front, -(-count // 8), rest), np.uint8)
+        for place, weight in enumerate(weights[:count]):
+            rows = bits[:, place::8]
+            weighted = result[:, : rows.shape[1]]
+            np.bitwise_or(weighted, rows * weight, weighted)
+        return result.reshape(out.shape)
+
+    return packed
+
+
+def _around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int] | None:
+    """The sizes in front of an axis, of it and behind it; None if rows behind it are short."""
+    axis %= len(shape)
+    sizes = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+    return sizes if sizes[2] >= _WORTH_ROWS else None
+
+
+def _weights(bitorder: Any) -> Any:
+    """Those of the eight bits of a byte, in their order."""
+    return np.packbits(np.eye(8, dtype=bool), 1, bitorder).ravel()
 
 
 def unpackbits_of_numpy(
@@ -240,7 +289,19 @@ def unpackbits_of_numpy(
     size = a.size if along is None else a.shape[along]
     if count is not None and (count < -8 * size or not size):
         return None
-    return lambda a: np.unpackbits(np.atleast_1d(a), along, count, bitorder)
+    sizes = None if along is None or count is not None else _around(a.shape, along)
+    if sizes is None or not out.size:
+        return lambda a: np.unpackbits(np.atleast_1d(a), along, count, bitorder)
+    front, _, rest = sizes
+    weights = _weights(bitorder)
+
+    def unpacked(a: Any) -> Any:
+        words, bits = a.reshape(sizes), np.empty((front, 8 * size, rest), np.uint8)
+        for place, weight in enumerate(weights):
+            np.not_equal(words & weight, 0, bits[:, place::8].view(np.bool_))
+        return bits.reshape(out.shape)
+
+    return unpacked
 
 
 def poly_of_numpy(out: Any, zeros: Any) -> Callable[..., Any] | None:

@@ -101,17 +101,58 @@ MORPHAX_INLINE void lengths(std::size_t count, const void* a, const void* b, voi
 MORPHAX_LENGTHS(hypot_f32, f32)
 MORPHAX_LENGTHS(hypot_f64, f64)
 
-// y for infinity, z for -infinity.
-template <typename T>
-MORPHAX_INLINE T bounded(T x, T y, T z) {
-  constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  return chosen(x == kInfinity, y, chosen(x == -kInfinity, z, x));
+// `chosen_at(i)` in blocks that hold a number x with `is_other(x)`, and the numbers of `plain` in
+// all others, which nearly all are.
+template <typename T, typename Test, typename Choose>
+MORPHAX_INLINE void replaced(std::size_t count, const T* xs, const T* plain, T* results,
+                             Test is_other, Choose chosen_at) {
+  constexpr std::size_t kBlock = 256;
+  for (std::size_t begin = 0; begin < count; begin += kBlock) {
+    const std::size_t end = begin + kBlock < count ? begin + kBlock : count;
+    typename Squares<T>::Bits others = 0;
+    for (std::size_t i = begin; i < end; ++i) others |= is_other(xs[i]);
+    if (others) {
+      for (std::size_t i = begin; i < end; ++i) results[i] = chosen_at(i);
+    } else {
+      for (std::size_t i = begin; i < end; ++i) results[i] = plain[i];
+    }
+  }
 }
 
-MORPHAX_TERNARY(bounded_f32, f32, f32, bounded(x, y, z))
-MORPHAX_TERNARY(bounded_f64, f64, f64, bounded(x, y, z))
-MORPHAX_TERNARY(number_f32, f32, f32, chosen(x != x, y, z))
-MORPHAX_TERNARY(number_f64, f64, f64, chosen(x != x, y, z))
+// y for infinity, z for -infinity.
+template <typename T>
+MORPHAX_INLINE void bounded(std::size_t count, const void* a, const void* b, const void* c,
+                            void* out) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  const auto *xs = static_cast<const T*>(a), *ys = static_cast<const T*>(b);
+  const auto* zs = static_cast<const T*>(c);
+  replaced(
+      count, xs, xs, static_cast<T*>(out), [](T x) { return size_of(x) == kInfinity; },
+      [=](std::size_t i) {
+        return chosen(xs[i] == kInfinity, ys[i], chosen(xs[i] == -kInfinity, zs[i], xs[i]));
+      });
+}
+
+// y where x is no number, else z.
+template <typename T>
+MORPHAX_INLINE void number(std::size_t count, const void* a, const void* b, const void* c,
+                           void* out) {
+  const auto *xs = static_cast<const T*>(a), *ys = static_cast<const T*>(b);
+  const auto* zs = static_cast<const T*>(c);
+  replaced(
+      count, xs, zs, static_cast<T*>(out), [](T x) { return x != x; },
+      [=](std::size_t i) { return chosen(xs[i] != xs[i], ys[i], zs[i]); });
+}
+
+#define MORPHAX_REPLACED(NAME, FUNCTION)                                                 \
+  MORPHAX_VECTORIZED_INTEGERS                                                            \
+  void NAME(std::size_t count, const void* a, const void* b, const void* c, void* out) { \
+    FUNCTION(count, a, b, c, out);                                                       \
+  }
+MORPHAX_REPLACED(bounded_f32, bounded<f32>)
+MORPHAX_REPLACED(bounded_f64, bounded<f64>)
+MORPHAX_REPLACED(number_f32, number<f32>)
+MORPHAX_REPLACED(number_f64, number<f64>)
 
 // Whether x is at most z away from y, which is finite, or equal to it.
 template <typename T>

@@ -233,6 +233,25 @@ def test_numbers_in_place_of_others(dtype: str) -> None:
                 assert (result.dtype, result.tobytes()) == (expected.dtype, expected.tobytes())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "float16"])
+def test_slopes_of_many_numbers(dtype: str) -> None:
+    with jax.enable_x64(dtype == "float64"), np.errstate(invalid="ignore"):
+        x = jnp.asarray(_pairs("float64")[0][:6000]).astype(dtype)
+        several = ((x,), (x, 2), (x, 0.5), (x, jnp.arange(6000.0)), (x[:2],))
+        matrix = x.reshape(60, 100)
+        for given in (*several, (matrix,), (matrix, 2), (matrix, 1.0, 3)):
+            expected = inspect.unwrap(jnp.gradient)(*given)
+            for _ in range(2):
+                np.testing.assert_array_equal(jnp.gradient(*given), expected)
+        for options in ({"axis": 0}, {"axis": (1,)}, {"edge_order": 1}):
+            for result, slopes in zip(
+                jax.tree.leaves(jnp.gradient(matrix, **options)),
+                jax.tree.leaves(inspect.unwrap(jnp.gradient)(matrix, **options)),
+                strict=True,
+            ):
+                np.testing.assert_array_equal(result, slopes)
+
+
 def test_tolerances_of_many_numbers() -> None:
     x, y = map(jnp.asarray, _pairs("float32"))
     for options in ({}, {"rtol": 0.1}, {"atol": 1}, {"rtol": 0, "atol": 0}, {"equal_nan": True}):

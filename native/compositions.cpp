@@ -2,7 +2,7 @@
 //
 // A step reads and writes memory, so 25 of them take 25 times as long as what they compute.  Here
 // they are in one loop, rounded as they are one by one; the twins are the programs of
-// `morphax/numpy/arithmetic.py` and `predicates.py`.
+// `morphax/numpy/magnitudes.py`, `predicates.py` and `floats.py`.
 #include "compositions.h"
 
 #include <cmath>
@@ -66,8 +66,93 @@ MORPHAX_INLINE T length(T x, T y) {
   return chosen(is_whole, larger, root(a * a + b * b) * inverse);
 }
 
-MORPHAX_BINARY(hypot_f32, f32, f32, length(__builtin_fabsf(x), __builtin_fabsf(y)))
-MORPHAX_BINARY(hypot_f64, f64, f64, length(__builtin_fabs(x), __builtin_fabs(y)))
+MORPHAX_INLINE f32 size_of(f32 x) { return __builtin_fabsf(x); }
+MORPHAX_INLINE f64 size_of(f64 x) { return __builtin_fabs(x); }
+
+// Numbers whose larger side needs no scale, which nearly all do not, are looked for in blocks:
+// their length is the same sum of squares, in whichever order.
+template <typename T>
+MORPHAX_INLINE void lengths(std::size_t count, const void* a, const void* b, void* out) {
+  constexpr std::size_t kBlock = 256;
+  const auto *xs = static_cast<const T*>(a), *ys = static_cast<const T*>(b);
+  auto* results = static_cast<T*>(out);
+  for (std::size_t begin = 0; begin < count; begin += kBlock) {
+    const std::size_t end = begin + kBlock < count ? begin + kBlock : count;
+    typename Squares<T>::Bits others = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      const T x = size_of(xs[i]), y = size_of(ys[i]);
+      const bool is_plain = (x <= Squares<T>::kLarge) & (y <= Squares<T>::kLarge) &
+                            ((x >= Squares<T>::kSmall) | (y >= Squares<T>::kSmall));
+      others |= !is_plain;
+    }
+    if (others) {
+      for (std::size_t i = begin; i < end; ++i) results[i] = length(size_of(xs[i]), size_of(ys[i]));
+    } else {
+      for (std::size_t i = begin; i < end; ++i) results[i] = root(xs[i] * xs[i] + ys[i] * ys[i]);
+    }
+  }
+}
+
+#define MORPHAX_LENGTHS(NAME, T)                                                       \
+  MORPHAX_VECTORIZED_INTEGERS                                                          \
+  void NAME(std::size_t count, const void* a, const void* b, const void*, void* out) { \
+    lengths<T>(count, a, b, out);                                                      \
+  }
+MORPHAX_LENGTHS(hypot_f32, f32)
+MORPHAX_LENGTHS(hypot_f64, f64)
+
+// `chosen_at(i)` in blocks that hold a number x with `is_other(x)`, and the numbers of `plain` in
+// all others, which nearly all are.
+template <typename T, typename Test, typename Choose>
+MORPHAX_INLINE void replaced(std::size_t count, const T* xs, const T* plain, T* results,
+                             Test is_other, Choose chosen_at) {
+  constexpr std::size_t kBlock = 256;
+  for (std::size_t begin = 0; begin < count; begin += kBlock) {
+    const std::size_t end = begin + kBlock < count ? begin + kBlock : count;
+    typename Squares<T>::Bits others = 0;
+    for (std::size_t i = begin; i < end; ++i) others |= is_other(xs[i]);
+    if (others) {
+      for (std::size_t i = begin; i < end; ++i) results[i] = chosen_at(i);
+    } else {
+      for (std::size_t i = begin; i < end; ++i) results[i] = plain[i];
+    }
+  }
+}
+
+// y for infinity, z for -infinity.
+template <typename T>
+MORPHAX_INLINE void bounded(std::size_t count, const void* a, const void* b, const void* c,
+                            void* out) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  const auto *xs = static_cast<const T*>(a), *ys = static_cast<const T*>(b);
+  const auto* zs = static_cast<const T*>(c);
+  replaced(
+      count, xs, xs, static_cast<T*>(out), [](T x) { return size_of(x) == kInfinity; },
+      [=](std::size_t i) {
+        return chosen(xs[i] == kInfinity, ys[i], chosen(xs[i] == -kInfinity, zs[i], xs[i]));
+      });
+}
+
+// y where x is no number, else z.
+template <typename T>
+MORPHAX_INLINE void number(std::size_t count, const void* a, const void* b, const void* c,
+                           void* out) {
+  const auto *xs = static_cast<const T*>(a), *ys = static_cast<const T*>(b);
+  const auto* zs = static_cast<const T*>(c);
+  replaced(
+      count, xs, zs, static_cast<T*>(out), [](T x) { return x != x; },
+      [=](std::size_t i) { return chosen(xs[i] != xs[i], ys[i], zs[i]); });
+}
+
+#define MORPHAX_REPLACED(NAME, FUNCTION)                                                 \
+  MORPHAX_VECTORIZED_INTEGERS                                                            \
+  void NAME(std::size_t count, const void* a, const void* b, const void* c, void* out) { \
+    FUNCTION(count, a, b, c, out);                                                       \
+  }
+MORPHAX_REPLACED(bounded_f32, bounded<f32>)
+MORPHAX_REPLACED(bounded_f64, bounded<f64>)
+MORPHAX_REPLACED(number_f32, number<f32>)
+MORPHAX_REPLACED(number_f64, number<f64>)
 
 // Whether x is at most z away from y, which is finite, or equal to it.
 template <typename T>
@@ -86,6 +171,8 @@ constexpr Operation kOperations[] = {
     {"hypot_float32", 2, hypot_f32},         {"hypot_float64", 2, hypot_f64, nullptr, true},
     {"tolerance_float32", 3, tolerance_f32}, {"tolerance_float64", 3, tolerance_f64, nullptr, true},
     {"close_float32", 3, close_f32},         {"close_float64", 3, close_f64, nullptr, true},
+    {"bounded_float32", 3, bounded_f32},     {"bounded_float64", 3, bounded_f64, nullptr, true},
+    {"number_float32", 3, number_f32},       {"number_float64", 3, number_f64, nullptr, true},
 };
 
 }  // namespace

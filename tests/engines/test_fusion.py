@@ -66,7 +66,7 @@ _OF_DENSITIES = {
 # And `tests/numpy/test_of_numpy.py` these, which are several operations each.
 _COMPOSITIONS = {
     f"{name}_{dtype}"
-    for name in ("hypot", "tolerance", "close")
+    for name in ("hypot", "tolerance", "close", "number", "bounded")
     for dtype in ("float32", "float64")
 }
 _OPERATIONS = sorted(

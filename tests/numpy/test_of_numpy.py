@@ -84,6 +84,21 @@ def test_bits(axis: int | None, bitorder: Any) -> None:
         )
 
 
+@pytest.mark.parametrize("bitorder", ["big", "little"])
+@pytest.mark.parametrize("shape", [(1, 40), (7, 32), (8, 33), (20, 300), (3, 19, 40), (0, 40)])
+def test_bits_in_columns(shape: tuple[int, ...], bitorder: Any) -> None:
+    rng = np.random.default_rng(0)
+    for x in (rng.random(shape) > 0.5, rng.integers(-1, 2, shape).astype(np.int32)):
+        for axis in range(-len(shape), len(shape)):
+            result = jnp.packbits(jnp.asarray(x), axis, bitorder)
+            np.testing.assert_array_equal(result, np.packbits(x != 0, axis, bitorder))
+    words = rng.integers(0, 256, shape).astype(np.uint8)
+    for axis in range(-len(shape), len(shape)):
+        for count in (None, 5, -3 * shape[axis]):
+            result = jnp.unpackbits(jnp.asarray(words), axis, count, bitorder)
+            np.testing.assert_array_equal(result, np.unpackbits(words, axis, count, bitorder))
+
+
 def test_bits_of_nothing_are_zeros() -> None:
     np.testing.assert_array_equal(jnp.unpackbits(jnp.zeros(0, jnp.uint8), count=3), [0, 0, 0])
 
@@ -185,7 +200,8 @@ def _pairs(dtype: str) -> tuple[Any, Any]:
     x, y = (side.ravel() for side in np.meshgrid(special, special))
     more = rng.standard_normal((2, 5000)) * np.exp2(rng.uniform(-126, 126, (2, 5000)))
     near = np.stack([more[0], more[0] * (1 + 1e-6 * rng.standard_normal(5000))])
-    together = np.concatenate([[x, y], more, near], axis=1).astype(dtype)
+    plain = rng.standard_normal((2, 1500))
+    together = np.concatenate([[x, y], more, near, plain], axis=1).astype(dtype)
     return together[0], together[1]
 
 
@@ -202,6 +218,38 @@ def test_one_pass_has_the_bits_of_the_program(name: str, dtype: str) -> None:
         for operands in (matrices, matrices[::-1], (x[:5000, None], y[:2])):
             expected = np.asarray(inspect.unwrap(function)(*operands))
             assert np.asarray(function(*operands)).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_numbers_in_place_of_others(dtype: str) -> None:
+    limits = [{}, *({name: value} for name in ("nan", "posinf", "neginf") for value in (7, -0.0))]
+    chained = {"nan": np.inf, "posinf": -np.inf, "neginf": 3.0}, {"posinf": np.nan, "nan": -np.inf}
+    with jax.enable_x64(dtype == "float64"):
+        x = jnp.asarray(_pairs("float64")[0]).astype(dtype)
+        for options in (*limits, *chained, {"nan": 3e38}, {"neginf": True}):
+            expected = np.asarray(inspect.unwrap(jnp.nan_to_num)(x, **options))
+            for _ in range(2):
+                result = np.asarray(jnp.nan_to_num(x, **options))
+                assert (result.dtype, result.tobytes()) == (expected.dtype, expected.tobytes())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "float16"])
+def test_slopes_of_many_numbers(dtype: str) -> None:
+    with jax.enable_x64(dtype == "float64"), np.errstate(invalid="ignore"):
+        x = jnp.asarray(_pairs("float64")[0][:6000]).astype(dtype)
+        several = ((x,), (x, 2), (x, 0.5), (x, jnp.arange(6000.0)), (x[:2],))
+        matrix = x.reshape(60, 100)
+        for given in (*several, (matrix,), (matrix, 2), (matrix, 1.0, 3)):
+            expected = inspect.unwrap(jnp.gradient)(*given)
+            for _ in range(2):
+                np.testing.assert_array_equal(jnp.gradient(*given), expected)
+        for options in ({"axis": 0}, {"axis": (1,)}, {"edge_order": 1}):
+            for result, slopes in zip(
+                jax.tree.leaves(jnp.gradient(matrix, **options)),
+                jax.tree.leaves(inspect.unwrap(jnp.gradient)(matrix, **options)),
+                strict=True,
+            ):
+                np.testing.assert_array_equal(result, slopes)
 
 
 def test_tolerances_of_many_numbers() -> None:

@@ -345,14 +345,16 @@ def test_ldexp_by_truth_values() -> None:
     np.testing.assert_array_equal(jnp.ldexp(np.float32(3), np.array([False, True])), [3, 6])
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 4])
-@pytest.mark.parametrize("dtype", ["float32", "int32", "bool", "complex64"])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 16])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int8", "bool", "complex64"])
 def test_columns_of_powers(count: int, dtype: str) -> None:
     with np.errstate(all="ignore"):
         x = np.array([0, -0.0, 1, -3, np.inf, np.nan] if dtype == "float32" else [0, 1, 2]).astype(
             dtype
         )
         expected = x[:, None] ** np.arange(count, dtype=np.int32)
+        if dtype == "int8":
+            expected = expected.astype(dtype)
         for f in (jnp.vander, jax.jit(jnp.vander, static_argnums=(1, 2))):
             for increasing in (True, False):
                 given = np.asarray(f(x, count, increasing))
@@ -361,6 +363,32 @@ def test_columns_of_powers(count: int, dtype: str) -> None:
                 is_negative = np.signbit(expected[1].real if count else expected.real)
                 if dtype == "float32" and count and increasing:
                     assert (np.signbit(given[1]) == is_negative).all()
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 9, 16, 17])
+def test_slopes_of_columns_of_powers(count: int) -> None:
+    """They are k xᵏ⁻¹, also where another column is infinite."""
+    x = np.array([0, -0.0, 1, -3, 0.7, 1e-30, 1e30, -1e6, np.inf, -np.inf], np.float32)
+    powers = np.arange(count)
+    with np.errstate(all="ignore"):
+        expected = powers * x[:, None].astype(float) ** np.maximum(powers - 1, 0)
+        expected = np.where(powers == 0, 0, expected).astype(np.float32)
+    powers_of = functools.partial(jnp.vander, N=count, increasing=True)
+    _, slopes = jax.jvp(powers_of, (x,), (jnp.ones_like(x),))
+    tiny = np.finfo(np.float32).tiny
+    np.testing.assert_allclose(slopes, expected, 2e-6, tiny)
+    sums = jax.grad(lambda x: powers_of(x).sum())(x[:6])
+    np.testing.assert_allclose(sums, expected[:6].sum(1), 2e-6, tiny)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_columns_of_powers_have_the_digits_of_numpys(dtype: str) -> None:
+    with jax.enable_x64(True):
+        x = np.random.default_rng(0).uniform(-3, 3, 500).astype(dtype)
+        for count in range(4, 17):
+            exact = x[:, None].astype(np.longdouble) ** np.arange(count)
+            given = np.asarray(jnp.vander(x, count, increasing=True))
+            np.testing.assert_allclose(given, exact.astype(dtype), 7 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("copies", [1, 4000])

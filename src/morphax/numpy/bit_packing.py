@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,13 @@ from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer
 from ..util.messages import message
 from .axes import canonical_axis
-from .of_numpy import packbits_of_numpy, unpackbits_of_numpy
 from .operands import as_array, as_truth
 from .shaping import moveaxis, ravel
 
 _BYTE = np.dtype(np.uint8)
 _WORD = np.dtype(np.uint32)
+# Elements behind an axis: of fewer, NumPy goes bit by bit as fast.
+_WORTH_ROWS = 16
 
 
 def _weights(name: str, bitorder: Any, shape: Any) -> Any:
@@ -48,7 +51,65 @@ def _last(name: str, a: Any, axis: Any) -> tuple[Any, int]:
     return moveaxis(a, place, -1), place
 
 
-@replayed(1, by_numpy=packbits_of_numpy)
+def _packbits_of_numpy(
+    out: Any, a: Any, axis: int | None = None, bitorder: Any = "big"
+) -> Callable[..., Any]:
+    """NumPy's own, of arrays that have the axis; where it goes bit by bit, whole rows at once."""
+    along = axis if a.ndim else None
+    sizes = None if along is None else _around(a.shape, along)
+    if not out.size or sizes is None:
+        return lambda a: np.packbits(a, along, bitorder)
+    front, count, rest = sizes
+    weights = _words(bitorder)
+
+    def packed(a: Any) -> Any:
+        bits = (a if a.dtype == np.bool_ else a != 0).view(np.uint8).reshape(sizes)
+        result = np.zeros((front, -(-count // 8), rest), np.uint8)
+        for place, weight in enumerate(weights[:count]):
+            rows = bits[:, place::8]
+            weighted = result[:, : rows.shape[1]]
+            np.bitwise_or(weighted, rows * weight, weighted)
+        return result.reshape(out.shape)
+
+    return packed
+
+
+def _around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int] | None:
+    """The sizes in front of an axis, of it and behind it; None if rows behind it are short."""
+    axis %= len(shape)
+    sizes = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+    return sizes if sizes[2] >= _WORTH_ROWS else None
+
+
+def _words(bitorder: Any) -> Any:
+    """The bytes that hold one bit each, in the order of the bits."""
+    return np.packbits(np.eye(8, dtype=bool), 1, bitorder).ravel()
+
+
+def _unpackbits_of_numpy(
+    out: Any, a: Any, axis: int | None = None, count: int | None = None, bitorder: Any = "big"
+) -> Callable[..., Any] | None:
+    """NumPy's own, which leaves out no more bits than there are, and adds none to no bytes."""
+    along = axis if a.ndim else None
+    size = a.size if along is None else a.shape[along]
+    if count is not None and (count < -8 * size or not size):
+        return None
+    sizes = None if along is None or count is not None else _around(a.shape, along)
+    if sizes is None or not out.size:
+        return lambda a: np.unpackbits(np.atleast_1d(a), along, count, bitorder)
+    front, _, rest = sizes
+    weights = _words(bitorder)
+
+    def unpacked(a: Any) -> Any:
+        words, bits = a.reshape(sizes), np.empty((front, 8 * size, rest), np.uint8)
+        for place, weight in enumerate(weights):
+            np.not_equal(words & weight, 0, bits[:, place::8].view(np.bool_))
+        return bits.reshape(out.shape)
+
+    return unpacked
+
+
+@replayed(1, by_numpy=_packbits_of_numpy)
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     """Eight truth values along an axis to one byte; missing ones at the end count as false.
 
@@ -83,7 +144,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     return moveaxis(packed, -1, place)
 
 
-@replayed(1, by_numpy=unpackbits_of_numpy)
+@replayed(1, by_numpy=_unpackbits_of_numpy)
 def unpackbits(
     a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Any:

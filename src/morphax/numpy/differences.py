@@ -18,6 +18,7 @@ from .axes import canonical_axes, canonical_axis
 from .cumulative import cumsum
 from .joining import concatenate
 from .logic import equal, logical_or, not_equal
+from .of_numpy import gradient_of_numpy
 from .operands import as_array, inexact_type
 from .selection import where
 from .shaping import broadcast_to, ravel, reshape
@@ -94,7 +95,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return concatenate([ravel(as_array("ediff1d", p)) for p in parts if p is not None], 0, dtype)
 
 
-@replayed(1)
+@replayed(1, of_many=gradient_of_numpy)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
     """Slopes by differences: central inside, one-sided at the ends.
 

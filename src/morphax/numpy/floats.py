@@ -13,6 +13,7 @@ from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..util.messages import message
 from .complex_numbers import is_complex
+from .of_numpy import nan_to_num_of_numpy
 from .operands import as_array, promoted_inexact, settled
 from .predicates import isfinite, isneginf, isposinf, signbit
 from .selection import where
@@ -102,7 +103,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     return settled(where(lax.lt(x1, zero), zero, above))
 
 
-@replayed(1)
+@replayed(1, of_many=nan_to_num_of_numpy)
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:

@@ -23,6 +23,11 @@ from .operands import as_array, settled
 from .selection import diagonal, where
 from .shaping import broadcast_to, ravel
 
+# Powers in a row that are products of squares: to as many digits as NumPy's own products have, of
+# numbers that lose none on the way; and of all numbers.
+_MOST_BY_SQUARES, _MOST_EXACT = 16, 3
+_BY_SQUARES = frozenset(map(np.dtype, "bBhHiIlLfd"))
+
 
 def diagonal_within(k: int, rows: int, columns: int) -> int:
     """The number of a diagonal, or of the first outside, than which none is further out."""
@@ -262,16 +267,33 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     count = x.aval.size if N is None else integer("jnp.vander, argument N", N)
     powers = lax.iota(np.int32, count)
     powers = powers if increasing else lax.rev(powers, (0,))
-    column = lax.expand_dims(x, (1,))
-    if x.aval.dtype == np.bool_:
+    column, dtype = lax.expand_dims(x, (1,)), x.aval.dtype
+    if dtype == np.bool_:
         return power(column, powers)
-    if count > 3:
-        return convert(power(column, powers), x.aval.dtype)
-    # These are exact, and take no power of each number.
+    if count > (_MOST_BY_SQUARES if dtype in _BY_SQUARES else _MOST_EXACT):
+        return convert(power(column, powers), dtype)
     base = broadcast_to(column, (x.aval.size, count))
-    exponent = broadcast_to(powers, base.aval.shape)
-    high = where(lax.eq(exponent, 2), lax.mul(base, base), base)
-    return where(lax.eq(exponent, 0), lax.full_like(base, 1), high)
+    return _by_squares(base, broadcast_to(powers, base.aval.shape), max(count - 1, 0))
+
+
+def _by_squares(base: Any, exponent: Any, most: int) -> Any:
+    """Whole powers up to the highest, element by element, with no logarithm of each number.
+
+    A square is taken where a power needs it, and is no factor of 1 where it is the power itself:
+    what overflows elsewhere would make the slope no number.
+    """
+    one = lax.full_like(base, 1)
+    result, square = one, base
+    for bit in range(most.bit_length()):
+        value = lax.full_like(exponent, 1 << bit)
+        product = square
+        if bit:
+            root = where(lax.ge(exponent, value), square, one)
+            square = lax.mul(root, root)
+            is_first = lax.eq(lax.bitwise_and(exponent, lax.sub(value, 1)), 0)
+            product = where(is_first, square, lax.mul(result, square))
+        result = where(lax.ne(lax.bitwise_and(exponent, value), 0), product, result)
+    return result
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:

@@ -12,7 +12,7 @@ from typing import Final
 from ...util.threads import processors
 from ..engine import Verdict
 from ..loops import LoopProgram
-from ..loops.program import Product, While, walk
+from ..loops.program import Assign, If, Product, While, walk
 from .costs import work_of
 from .engine_times import CALL, NATIVE, XLA, nanoseconds
 from .limits import MOST_STATEMENTS
@@ -73,7 +73,7 @@ def judged(program: LoopProgram) -> Verdict:
         xla *= _SLOWEST
     margin = _MARGIN_OF_LONG if work.statements > _MANY_STATEMENTS else MARGIN
     largest = max([x.size for x in (*program.inputs, *program.outputs)], default=0)
-    if largest > _MOST_OF_SCALARS and not is_of_vectors:
+    if largest > _MOST_OF_SCALARS and not (is_of_vectors or _are_few_pairs(program)):
         return Verdict(False, f"an array of {largest} elements is gone through one by one")
     if largest > _SHARED_BY_XLA:
         brought = _of_memory(program, work)
@@ -85,6 +85,18 @@ def judged(program: LoopProgram) -> Verdict:
     if is_long and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > _LONGEST:
         return Verdict(False, f"a long run: {times}")
     return Verdict(xla > margin * native, times)
+
+
+def _are_few_pairs(program: LoopProgram) -> bool:
+    """Whether they are complex numbers, no more than there may be others, and all are taken.
+
+    Both parts lie together in memory.  A choice by a truth value would be a jump for each number.
+    """
+    sizes = [math.prod(x.declared[1]) for x in (*program.inputs, *program.outputs)]
+    choices = [
+        type(x) is If or (type(x) is Assign and x.operation == "select") for x in walk(program.body)
+    ]
+    return max(sizes, default=0) <= _MOST_OF_SCALARS and not any(choices)
 
 
 def _helped(native: float, program: LoopProgram, plans: LoopPlans) -> float:

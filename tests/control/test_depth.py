@@ -22,6 +22,7 @@ Function = Callable[[Any], Any]
 WITHIN: dict[str, Callable[[Function], Function]] = {
     "jit": lambda f: jax.jit(lambda x: f(x) + 1.0),
     "scan": lambda f: lambda x: lax.scan(lambda c, _: (f(c) + 1.0, None), x, None, length=1)[0],
+    "fori": lambda f: lambda x: lax.fori_loop(0, 1, lambda _, c: f(c) + 1.0, x),
     "cond": lambda f: lambda x: lax.cond(x > 0, lambda y: f(y) + 1.0, lambda y: y, x),
     "while": lambda f: lambda x: lax.while_loop(lambda c: c < 0, lambda c: f(c) + 1.0, x),
 }
@@ -37,6 +38,7 @@ def of_two(f: Function) -> Function:
 CASES = [
     ("jit", None, 150),
     ("scan", None, 125),
+    ("fori", None, 125),
     ("cond", None, 125),
     ("while", None, 125),
     ("jit", jax.grad, 125),

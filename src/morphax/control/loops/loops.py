@@ -19,6 +19,7 @@ from ...core import (
     Tracer,
     aval_of,
     frames_hidden,
+    frames_hidden_here,
     is_concrete,
     stage_with_operands,
 )
@@ -59,7 +60,6 @@ from .while_primitive import while_p
 _no_kwargs = tree.structure({})
 
 
-@frames_hidden
 def scan(
     f: Callable[..., Any],
     init: Any,
@@ -95,41 +95,42 @@ def scan(
         >>> jax.lax.scan(lambda c, x: (c + x, c), 0.0, jnp.arange(3.0))
         (Array(3., dtype=float32), Array([0., 0., 1.], dtype=float32, weak_type=True))
     """
-    check_callable("lax.scan", f)
-    xs_leaves, xs_tree = tree.flatten(xs)
-    check_values("lax.scan", lambda: leaf_names("xs", xs), xs_leaves)
-    steps = scan_length(xs, xs_leaves, length)
-    if current_config().disable_jit and steps:
-        return _python_scan(f, init, xs_leaves, xs_tree, steps, reverse)
-    init_leaves, init_tree = tree.flatten(init)
-    check_values("lax.scan", lambda: leaf_names("init", init), init_leaves)
-    avals = avals_of(init_leaves)
-    slice_avals = tuple([slice_aval(aval_of(x), steps) for x in xs_leaves])
+    with frames_hidden_here:
+        check_callable("lax.scan", f)
+        xs_leaves, xs_tree = tree.flatten(xs)
+        check_values("lax.scan", lambda: leaf_names("xs", xs), xs_leaves)
+        steps = scan_length(xs, xs_leaves, length)
+        if current_config().disable_jit and steps:
+            return _python_scan(f, init, xs_leaves, xs_tree, steps, reverse)
+        init_leaves, init_tree = tree.flatten(init)
+        check_values("lax.scan", lambda: leaf_names("init", init), init_leaves)
+        avals = avals_of(init_leaves)
+        slice_avals = tuple([slice_aval(aval_of(x), steps) for x in xs_leaves])
 
-    recall = Recall((f,), ("scan", avals, slice_avals), (init_tree, xs_tree))
-    if recall.found is None:
-        in_tree, search = _arguments(init_tree, xs_tree), CarrySearch(avals)
-        while search.found is None:
-            flat = FlatFunction(f, in_tree, "lax.scan")
-            info = debug_info("scan", f, in_tree)
-            jaxpr, caught = stage_with_operands(flat, [*search.avals, *slice_avals], info)
-            carry_tree = _carry_tree(f, flat.out_tree, jaxpr.out_avals)
-            check_carry("lax.scan", f, init_tree, carry_tree, search.avals, jaxpr.out_avals)
-            search.offer(jaxpr, caught, flat.out_tree)
-        recall.found = recall.keep(search.found.without_captured(), list(search.found.captured))
-    loop, captured = recall.found
-    outs = scan_p.bind(
-        *captured,
-        *start_carry(init_leaves, loop.avals),
-        *xs_leaves,
-        jaxpr=loop.body,
-        length=steps,
-        num_carry=len(avals),
-        num_consts=len(captured),
-        reverse=bool(reverse),
-        unroll=unrolled(unroll, steps),
-    )
-    return loop.extra.unflatten(end_carry(outs, loop))
+        recall = Recall((f,), ("scan", avals, slice_avals), (init_tree, xs_tree))
+        if recall.found is None:
+            in_tree, search = _arguments(init_tree, xs_tree), CarrySearch(avals)
+            while search.found is None:
+                flat = FlatFunction(f, in_tree, "lax.scan")
+                info = debug_info("scan", f, in_tree)
+                jaxpr, caught = stage_with_operands(flat, [*search.avals, *slice_avals], info)
+                carry_tree = _carry_tree(f, flat.out_tree, jaxpr.out_avals)
+                check_carry("lax.scan", f, init_tree, carry_tree, search.avals, jaxpr.out_avals)
+                search.offer(jaxpr, caught, flat.out_tree)
+            recall.found = recall.keep(search.found.without_captured(), list(search.found.captured))
+        loop, captured = recall.found
+        outs = scan_p.bind(
+            *captured,
+            *start_carry(init_leaves, loop.avals),
+            *xs_leaves,
+            jaxpr=loop.body,
+            length=steps,
+            num_carry=len(avals),
+            num_consts=len(captured),
+            reverse=bool(reverse),
+            unroll=unrolled(unroll, steps),
+        )
+        return loop.extra.unflatten(end_carry(outs, loop))
 
 
 def _arguments(*trees: PyTreeDef) -> PyTreeDef:
@@ -280,7 +281,6 @@ def _condition(
     )
 
 
-@frames_hidden
 def fori_loop(
     lower: Any,
     upper: Any,
@@ -307,41 +307,42 @@ def fori_loop(
         >>> jax.lax.fori_loop(0, 4, lambda i, x: x + i, 0)
         Array(6, dtype=int32, weak_type=True)
     """
-    check_callable("lax.fori_loop, argument body_fun", body_fun)
-    check_bounds(lower, upper)
-    if not any(isinstance(b, Tracer) for b in (lower, upper)):
-        first, last = [b if type(b) is SymbolicDim else int(b) for b in (lower, upper)]
-        (_, value), _ = scan(
-            _counting(body_fun),
-            (first, init_val),
-            None,
-            length=max_dim(last - first, 0),
-            unroll=1 if unroll is None else unroll,
+    with frames_hidden_here:
+        check_callable("lax.fori_loop, argument body_fun", body_fun)
+        check_bounds(lower, upper)
+        if not any(isinstance(b, Tracer) for b in (lower, upper)):
+            first, last = [b if type(b) is SymbolicDim else int(b) for b in (lower, upper)]
+            (_, value), _ = scan(
+                _counting(body_fun),
+                (first, init_val),
+                None,
+                length=max_dim(last - first, 0),
+                unroll=1 if unroll is None else unroll,
+            )
+            return value
+        if unroll is not None:
+            raise ValueError(
+                message(
+                    "lax.fori_loop, argument unroll",
+                    given=f"unroll={unroll} with bounds that are traced",
+                    expected="bounds that are known while tracing",
+                    fix="Pass Python ints as bounds, or leave out unroll.",
+                )
+            )
+        dtype = dtypes.result_type(lower, upper)
+        bounds = [b if aval_of(b).dtype == dtype else converted(b, dtype) for b in (lower, upper)]
+        # The counter is as weak as its first value.
+        one = 1 if aval_of(bounds[0]).weak_type else np.asarray(1, dtype)[()]
+        _, _, value = while_loop(
+            lambda state: lt(state[0], state[1]),
+            lambda state: (
+                add(state[0], one),
+                state[1],
+                body_fun(state[0], state[2]),
+            ),
+            (*bounds, init_val),
         )
         return value
-    if unroll is not None:
-        raise ValueError(
-            message(
-                "lax.fori_loop, argument unroll",
-                given=f"unroll={unroll} with bounds that are traced",
-                expected="bounds that are known while tracing",
-                fix="Pass Python ints as bounds, or leave out unroll.",
-            )
-        )
-    dtype = dtypes.result_type(lower, upper)
-    bounds = [b if aval_of(b).dtype == dtype else converted(b, dtype) for b in (lower, upper)]
-    # The counter is as weak as its first value.
-    one = 1 if aval_of(bounds[0]).weak_type else np.asarray(1, dtype)[()]
-    _, _, value = while_loop(
-        lambda state: lt(state[0], state[1]),
-        lambda state: (
-            add(state[0], one),
-            state[1],
-            body_fun(state[0], state[2]),
-        ),
-        (*bounds, init_val),
-    )
-    return value
 
 
 def _counting(body_fun: Callable[[Any, Any], Any]) -> Callable[..., Any]:

@@ -170,9 +170,10 @@ def _moved(body: Body, elements: _Elements, own: Buffer) -> Body:
     changed: list[Statement] = []
     for statement in body:
         match statement:
-            case Load(_, buffer, index) | Store(buffer, index) if buffer is elements.buffer:
-                there = index.plus(elements.first.times(-1))
-                changed.append(replace(statement, buffer=own, index=there))
+            case Load(result, buffer, index) if buffer is elements.buffer:
+                changed.append(Load(result, own, index.plus(elements.first.times(-1))))
+            case Store(buffer, index, value) if buffer is elements.buffer:
+                changed.append(Store(own, index.plus(elements.first.times(-1)), value))
             case For(_, _, inner):
                 changed.append(replace(statement, body=_moved(inner, elements, own)))
             case While(condition, _, inner):

@@ -10,7 +10,7 @@ read.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from typing import final
@@ -144,16 +144,17 @@ def _common_depth(paths: Sequence[tuple[Statement, ...]]) -> int:
     return depth
 
 
-def touched_by(statement: Statement) -> Iterator[Buffer]:
+def touched_by(statement: Statement) -> tuple[Buffer, ...]:
     """The buffers that a statement itself reads or writes."""
-    if isinstance(statement, (Load, Store)):
-        yield statement.buffer
-    elif type(statement) is Copy:
-        yield from (statement.target, statement.source)
-    elif type(statement) is Product:
-        yield from [x.buffer for x in (statement.target, statement.left, statement.right)]
-    elif type(statement) is Call:
-        yield from (*statement.operands, *statement.results)
+    if type(statement) is Load or type(statement) is Store:
+        return (statement.buffer,)
+    if type(statement) is Copy:
+        return statement.target, statement.source
+    if type(statement) is Product:
+        return statement.target.buffer, statement.left.buffer, statement.right.buffer
+    if type(statement) is Call:
+        return (*statement.operands, *statement.results)
+    return ()
 
 
 def with_buffers(body: Body, other: dict[Buffer, Buffer]) -> Body:
@@ -161,8 +162,8 @@ def with_buffers(body: Body, other: dict[Buffer, Buffer]) -> Body:
     changed: list[Statement] = []
     for statement in body:
         match statement:
-            case Load(_, buffer, _) | Store(buffer, _, _):
-                statement = replace(statement, buffer=other.get(buffer, buffer))
+            case Load() | Store() if statement.buffer in other:
+                statement = _of_buffer(statement, other[statement.buffer])
             case Copy(target, source):
                 target, source = other.get(target, target), other.get(source, source)
                 if target is source:
@@ -194,6 +195,12 @@ def with_buffers(body: Body, other: dict[Buffer, Buffer]) -> Body:
                 )
         changed.append(statement)
     return tuple(changed)
+
+
+def _of_buffer(access: Load | Store, buffer: Buffer) -> Load | Store:
+    if type(access) is Load:
+        return Load(access.result, buffer, access.index)
+    return Store(buffer, access.index, access.value)
 
 
 def bytes_of(buffers: Sequence[Buffer]) -> int:

@@ -142,8 +142,8 @@ class _Splitter:
                 there = self.places(buffer, index)
                 for (target, at), part in zip(there, self.pair(value), strict=True):
                     self.write(Store(target, at, part))
-            case Store(_, _, value):
-                self.write(replace(statement, value=self.plain(value)))
+            case Store(buffer, index, value):
+                self.write(Store(buffer, index, self.plain(value)))
             case Copy(buffer) if buffer.dtype in PART_OF:
                 self.copied(statement)
             case _:

@@ -96,7 +96,7 @@ class Buffer:
         return self.name
 
 
-# There are as many assignments as names; see `names`.
+# There are as many of these three as of names; see `names`.
 @final
 class Assign:
     """``result = operation(operands)``; an index is assigned by the operation ``index``."""
@@ -111,23 +111,29 @@ class Assign:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class Load:
     """``result = buffer[index]``."""
 
-    result: Name
-    buffer: Buffer
-    index: Index
+    __match_args__ = ("result", "buffer", "index")
+    __slots__ = ("buffer", "index", "result")
+
+    def __init__(self, result: Name, buffer: Buffer, index: Index) -> None:
+        self.result = result
+        self.buffer = buffer
+        self.index = index
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class Store:
     """``buffer[index] = value``."""
 
-    buffer: Buffer
-    index: Index
-    value: Operand
+    __match_args__ = ("buffer", "index", "value")
+    __slots__ = ("buffer", "index", "value")
+
+    def __init__(self, buffer: Buffer, index: Index, value: Operand) -> None:
+        self.buffer = buffer
+        self.index = index
+        self.value = value
 
 
 @final

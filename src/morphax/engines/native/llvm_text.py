@@ -14,7 +14,7 @@ that an element of dtype d lies at a multiple of d's size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import final
 
 import numpy as np
@@ -49,7 +49,13 @@ _MOST_LINES = 6000
 # A run of so many lines, less than a millisecond, may be one of code that was made at 0.
 _SHORT_RUN = 1 << 20
 
+# The function that computes has so many parameters at most, where LLVM asks what overlaps or not.
+_MOST_PARAMETERS = 200
+
 _ALIGNMENT = 64
+
+# What the function that is called is given.
+_TABLES = ("ptr %arguments", "ptr %results", "ptr %scratch")
 
 
 @final
@@ -98,22 +104,25 @@ def _module(program: LoopProgram) -> str:
         local = [x for x in local if x not in own]
     else:
         printer.block(program.body)
-    handed = {x for call in walk(program.body) if type(call) is Call for x in touched_by(call)}
-    is_divided = bool(plans.divided)
-    parameters = [_parameter(pointers[x], x, is_known=is_divided or x in handed) for x in outside]
-    parameters += [f"ptr noundef {CALLS}"] * bool(program.callees)
     variables = [(pointers[x], x) for x in local]
     body = [*printer.variables.lines, *printer.lines]
     size = len(body) + sum(map(len, parts.texts))
     efforts: tuple[int, ...] = (0,)
     if size <= _MOST_LINES:
         efforts = _efforts(len(body) + printer.elsewhere, printer.repeats)
+    read = _pointers(program, scratch, pointers)
+    if efforts == (0,) and len(outside) > _MOST_PARAMETERS:
+        parameters: Sequence[str] = _TABLES
+        given, read, body = parameters, [], [*printer.variables.lines, *read, *printer.lines]
+    else:
+        parameters = _parameters(program, pointers, outside, is_divided=bool(plans.divided))
+        given = [f"ptr {pointers[x]}" for x in outside] + [f"ptr {CALLS}"] * bool(program.callees)
     lines = [
         EFFORT + " ".join(map(str, efforts)),
         *[_constant(pointers[x], x) for x in program.constants],
         *parts.lines,
         *function_text(f"@{COMPUTE}", parameters, variables, body),
-        *_entry(program, scratch, pointers, outside),
+        *_entry(read, given),
         'attributes #0 = { noinline nounwind "prefer-vector-width"="256" }',
         "attributes #1 = { nounwind }",
         'attributes #3 = { nounwind "prefer-vector-width"="256" }',
@@ -133,6 +142,19 @@ def _efforts(lines: int, repeats: int) -> tuple[int, ...]:
     if lines + repeats <= _MOST_RUNS * lines:
         return (0,)
     return (0, 1) if lines + repeats <= _SHORT_RUN else (1,)
+
+
+def _parameters(
+    program: LoopProgram,
+    pointers: Mapping[Buffer, str],
+    outside: Sequence[Buffer],
+    *,
+    is_divided: bool,
+) -> list[str]:
+    """A pointer to each buffer; what Python or threads are given is known to others."""
+    handed = {x for call in walk(program.body) if type(call) is Call for x in touched_by(call)}
+    texts = [_parameter(pointers[x], x, is_known=is_divided or x in handed) for x in outside]
+    return texts + [f"ptr noundef {CALLS}"] * bool(program.callees)
 
 
 def _parameter(name: str, buffer: Buffer, *, is_known: bool) -> str:
@@ -170,11 +192,9 @@ def _escaped(data: bytes) -> str:
     return text.tobytes().decode()
 
 
-def _entry(
-    program: LoopProgram, scratch: Scratch, pointers: dict[Buffer, str], outside: Sequence[Buffer]
-) -> list[str]:
-    """The function that reads the pointers, and calls the one that computes."""
-    lines = [f"define void @{ENTRY}(ptr %arguments, ptr %results, ptr %scratch) #1 {{"]
+def _pointers(program: LoopProgram, scratch: Scratch, pointers: Mapping[Buffer, str]) -> list[str]:
+    """Lines that read the pointers to memory from the tables."""
+    lines = []
     for table, buffers in (("%arguments", program.inputs), ("%results", program.outputs)):
         for number, buffer in enumerate(buffers):
             name = pointers[buffer]
@@ -182,10 +202,18 @@ def _entry(
             lines.append(f"  {name} = load ptr, ptr {name}.at")
     for buffer, offset in scratch.offsets.items():
         lines.append(f"  {pointers[buffer]} = getelementptr i8, ptr %scratch, i64 {offset}")
-    given = [pointers[x] for x in outside]
     if program.callees:
         lines.append(f"  {CALLS}.at = getelementptr ptr, ptr %arguments, i64 {len(program.inputs)}")
         lines.append(f"  {CALLS} = load ptr, ptr {CALLS}.at")
-        given.append(CALLS)
-    arguments = ", ".join([f"ptr {x}" for x in given])
-    return [*lines, f"  call void @{COMPUTE}({arguments})", "  ret void", "}"]
+    return lines
+
+
+def _entry(read: Sequence[str], given: Sequence[str]) -> list[str]:
+    """The function that is called: it reads pointers, and calls the one that computes."""
+    return [
+        f"define void @{ENTRY}({', '.join(_TABLES)}) #1 {{",
+        *read,
+        f"  call void @{COMPUTE}({', '.join(given)})",
+        "  ret void",
+        "}",
+    ]

@@ -63,6 +63,11 @@ class LoopPlans:
             self._known[loop] = plan
         return self._known[loop]
 
+    def has_pieces(self, loop: For) -> bool:
+        """Whether a loop may be divisible, which is known before its work is counted."""
+        plan = self.of(loop) if loop.is_independent else None
+        return loop.is_independent and (plan is None or plan.extent >= 2 * plan.width)
+
     def divisible(self, loop: For) -> VectorLoop | None:
         """How threads can make parts of a loop: vectors of steps, or single ones."""
         extent = loop.extent

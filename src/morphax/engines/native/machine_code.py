@@ -102,18 +102,15 @@ def object_code(text: str, effort: int | None = None) -> bytes:
     """
     binding = llvm()
     effort = efforts_of(text)[-1] if effort is None else effort
-    machine = _machine(2 if effort else 0)
+    level = 2 if effort else 0
+    passes, builder = _passes(level)
     with (
         binding.create_context() as context,
         binding.parse_assembly(text, context) as module,
     ):
         module.verify()
-        builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
-        passes = binding.create_new_module_pass_manager()
-        passes.add_sroa_pass()
-        passes.add_simplify_cfg_pass()
         passes.run(module, builder)
-        code: bytes = machine.emit_object(module)
+        code: bytes = _machine(level).emit_object(module)
     return code
 
 
@@ -136,6 +133,17 @@ def _host() -> tuple[str, str]:
 def _machine(level: int) -> binding.TargetMachine:
     """How code is made for this machine, with so much effort."""
     return _new_machine(level)
+
+
+@cache
+def _passes(level: int) -> tuple[binding.ModulePassManager, binding.PassBuilder]:
+    """What is done to each module.  Of each builder llvmlite keeps 1.5 KB when it is gone."""
+    binding = llvm()
+    passes = binding.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    options = binding.create_pipeline_tuning_options()
+    return passes, binding.create_pass_builder(_machine(level), options)
 
 
 def _new_machine(level: int) -> binding.TargetMachine:

@@ -62,8 +62,8 @@ def address_of_sharing() -> int:
 
 def loops_to_divide(body: Sequence[Statement], plans: LoopPlans) -> dict[For, VectorLoop]:
     """The loops of a program's outermost block whose steps several threads are to make, and how."""
-    loops = [x for x in body if type(x) is For and _time_of(x, plans) > WORTH_DIVIDING]
-    found = [(x, plans.divisible(x)) for x in loops]
+    loops = [x for x in body if type(x) is For and plans.has_pieces(x)]
+    found = [(x, plans.divisible(x)) for x in loops if _time_of(x, plans) > WORTH_DIVIDING]
     return {x: plan for x, plan in found if plan is not None}
 
 

@@ -126,6 +126,13 @@ def stop_trace() -> None:
 
     Raises:
         RuntimeError: no profile is being recorded.
+
+    Example:
+        >>> from morphax import profiler
+        >>> profiler.stop_trace()
+        Traceback (most recent call last):
+            ...
+        RuntimeError: ...
     """
     with _running.lock:
         if _running.session is None:

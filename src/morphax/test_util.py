@@ -122,6 +122,12 @@ def check_jvp(
 
     Raises:
         AssertionError: the derivative is wrong.
+
+    Example:
+        >>> from functools import partial
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> from morphax.test_util import check_jvp
+        >>> check_jvp(jnp.sin, partial(jax.jvp, jnp.sin), (1.0,))
     """
     args = tuple(args)
     tangents = _random_like(args, 0)
@@ -153,6 +159,12 @@ def check_vjp(
 
     Raises:
         AssertionError: the pullback is wrong.
+
+    Example:
+        >>> from functools import partial
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> from morphax.test_util import check_vjp
+        >>> check_vjp(jnp.sin, partial(jax.vjp, jnp.sin), (1.0,))
     """
     args = tuple(args)
     value, pullback = f_vjp(*args)
@@ -178,6 +190,15 @@ def check_close(
         atol, rtol: |x − y| ≤ atol + rtol |y|, one number or one by dtype; by default a few units in
             the last place.
         err_msg: what the error begins with.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.test_util import check_close
+        >>> check_close({"a": jnp.float32(0.3)}, {"a": jnp.float32(0.1) * 3})
+        >>> check_close(1.0, 1.1)
+        Traceback (most recent call last):
+            ...
+        AssertionError: ...
     """
     for (path, x), y in zip(tree.leaves_with_path(xs), tree.leaves(ys), strict=True):
         if np.shape(x) != np.shape(y):

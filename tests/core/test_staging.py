@@ -265,7 +265,7 @@ def test_what_a_tracer_knows() -> None:
         assert (x.shape, x.dtype, x.ndim, x.size, len(x)) == ((2, 3), np.float32, 2, 6, 2)
         assert x.weak_type is False
         assert x.concrete() is None
-        assert repr(x) == str(x) == f"{x:.2f}" == "StagingTracer<float32[2,3]>"
+        assert repr(x) == str(x) == f"{x:.2f}" == "JitTracer(float32[2,3])"
         return x
 
     make_jaxpr(function)(np.ones((2, 3), np.float32))

@@ -239,3 +239,36 @@ def test_traced_values_can_be_remembered_weakly_and_copied() -> None:
     assert jax.grad(function)(3.0) == 6.0
     assert jax.jit(function)(3.0) == jax.jvp(function, (3.0,), (1.0,))[0] == 9.0
     assert jax.vmap(function)(jnp.array([3.0])).tolist() == [9.0]
+
+
+# As JAX 0.10 writes them.
+SHOWN = {
+    "jit": (jax.jit, 2.0, "JitTracer(~float32[])"),
+    "grad": (jax.grad, 2.0, "GradTracer(primal=2.0, typeof(tangent)=f32[])"),
+    "forward": (
+        lambda f: lambda x: jax.jvp(f, (x,), (x,)), 2.0,
+        "JVPTracer(primal=2.0, tangent=2.0)",
+    ),
+    "vmap": (jax.vmap, NUMBERS, "VmapTracer(aval=float32[], batched=float32[3])"),
+    "grad of jit": (
+        lambda f: jax.jit(jax.grad(f)), 2.0,
+        "GradTracer(primal=JitTracer(~float32[]), typeof(tangent)=f32[])",
+    ),
+    "vmap of grad": (
+        lambda f: jax.vmap(jax.grad(f)), NUMBERS,
+        "GradTracer(primal=VmapTracer(aval=float32[], batched=float32[3]), typeof(tangent)=f32[])",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_is_read_of_a_traced_value(name: str) -> None:
+    transformed, x, text = SHOWN[name]
+    read = []
+
+    def function(x: Any) -> Any:
+        read.extend([repr(x), str(x), f"{x}"])
+        return x
+
+    transformed(function)(x)
+    assert read == [text] * 3

@@ -56,6 +56,9 @@ class StagingTracer(Tracer):
         self.atom = atom
         self.aval = atom.aval
 
+    def __repr__(self) -> str:
+        return f"JitTracer({self.aval})"
+
     @property
     def val(self) -> Atom:
         """The variable or literal, under JAX's name."""

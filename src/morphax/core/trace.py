@@ -335,7 +335,7 @@ class Tracer(HasAval):
         return repr(self) if value is None else format(value, spec)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}<{self.aval.str_short(short_dtypes=False)}>"
+        return f"{type(self).__name__}({self.aval})"
 
     def __reduce__(self) -> Any:
         raise TypeError(

@@ -140,17 +140,35 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
 
 
 def python_scalar_dtype(kind: type) -> np.dtype[Any]:
-    """The dtype of a Python scalar of type `kind`: bool, int, float or complex."""
+    """The dtype of a Python scalar of type `kind`: bool, int, float or complex.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.dtypes.python_scalar_dtype(float)
+        dtype('float32')
+    """
     return (WIDE_PYTHON if current().enable_x64 else _NARROW_PYTHON)[kind]
 
 
 def is_python_scalar(x: Any) -> bool:
-    """Whether `x` is exactly a Python bool, int, float or complex (not a NumPy scalar)."""
+    """Whether `x` is exactly a Python bool, int, float or complex (not a NumPy scalar).
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.dtypes.is_python_scalar(1.0)
+        True
+    """
     return type(x) in WIDE_PYTHON
 
 
 def short_name(d: Any) -> str:
-    """The name of a dtype in printed jaxprs: ``f32``, ``bf16``, ``key<fry>``, ``float0``."""
+    """The name of a dtype in printed jaxprs: ``f32``, ``bf16``, ``key<fry>``, ``float0``.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.dtypes.short_name(jax.numpy.dtype("bfloat16"))
+        'bf16'
+    """
     row = SCALARS.get(d)
     if row is not None:
         return row.short
@@ -183,7 +201,13 @@ _INEXACT: Final = frozenset([d for d, row in SCALARS.items() if issubclass(row.k
 
 
 def tangent_dtype(d: Any) -> Any:
-    """The dtype of tangents of a `d`: `d` itself if real or complex, otherwise `float0`."""
+    """The dtype of tangents of a `d`: `d` itself if real or complex, otherwise `float0`.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.dtypes.tangent_dtype("int32") == jax.float0
+        True
+    """
     if d in _INEXACT:
         return d
     rule = d.rule("tangent_dtype") if isinstance(d, ExtendedDType) else None

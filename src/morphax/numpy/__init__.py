@@ -66,10 +66,8 @@ from .logic import less_equal as less_equal
 from .logic import logical_not as logical_not
 from .logic import not_equal as not_equal
 from .logic import right_shift as right_shift
-from .products import cross as cross
 from .products import dot as dot
 from .products import inner as inner
-from .products import kron as kron
 from .products import matmul as matmul
 from .products import matvec as matvec
 from .products import outer as outer
@@ -108,17 +106,11 @@ from .selection import choose as choose
 from .selection import clip as clip
 from .selection import compress as compress
 from .selection import diagonal as diagonal
-from .selection import extract as extract
-from .selection import select as select
 from .selection import take as take
 from .selection import take_along_axis as take_along_axis
 from .selection import where as where
 from .shaping import astype as astype
-from .shaping import atleast_1d as atleast_1d
-from .shaping import atleast_2d as atleast_2d
-from .shaping import atleast_3d as atleast_3d
 from .shaping import broadcast_arrays as broadcast_arrays
-from .shaping import broadcast_shapes as broadcast_shapes
 from .shaping import broadcast_to as broadcast_to
 from .shaping import expand_dims as expand_dims
 from .shaping import matrix_transpose as matrix_transpose
@@ -180,6 +172,8 @@ if _TYPE_CHECKING:
     from ..numpy.bit_packing import packbits as packbits
     from ..numpy.bit_packing import unpackbits as unpackbits
     from ..numpy.blocks import block as block
+    from ..numpy.choices import extract as extract
+    from ..numpy.choices import select as select
     from ..numpy.convolution import convolve as convolve
     from ..numpy.convolution import correlate as correlate
     from ..numpy.divisors import gcd as gcd
@@ -262,6 +256,10 @@ if _TYPE_CHECKING:
     from ..numpy.quantiles import nanquantile as nanquantile
     from ..numpy.quantiles import percentile as percentile
     from ..numpy.quantiles import quantile as quantile
+    from ..numpy.ranks import atleast_1d as atleast_1d
+    from ..numpy.ranks import atleast_2d as atleast_2d
+    from ..numpy.ranks import atleast_3d as atleast_3d
+    from ..numpy.ranks import broadcast_shapes as broadcast_shapes
     from ..numpy.rearranging import flip as flip
     from ..numpy.rearranging import fliplr as fliplr
     from ..numpy.rearranging import flipud as flipud
@@ -288,6 +286,8 @@ if _TYPE_CHECKING:
     from ..numpy.splitting import unstack as unstack
     from ..numpy.splitting import vsplit as vsplit
     from ..numpy.trapezoidal_rule import trapezoid as trapezoid
+    from ..numpy.vector_products import cross as cross
+    from ..numpy.vector_products import kron as kron
     from ..numpy.windows import bartlett as bartlett
     from ..numpy.windows import blackman as blackman
     from ..numpy.windows import hamming as hamming
@@ -440,6 +440,7 @@ __getattr__, __dir__ = _on_demand(
         "..numpy.bessel": ("i0",),
         "..numpy.bit_packing": ("packbits", "unpackbits"),
         "..numpy.blocks": ("block",),
+        "..numpy.choices": ("extract", "select"),
         "..numpy.convolution": ("convolve", "correlate"),
         "..numpy.differences": ("diff", "ediff1d", "gradient", "unwrap"),
         "..numpy.divisors": ("gcd", "lcm"),
@@ -571,6 +572,7 @@ __getattr__, __dir__ = _on_demand(
             "percentile",
             "quantile",
         ),
+        "..numpy.ranks": ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes"),
         "..numpy.rearranging": ("flip", "fliplr", "flipud", "roll", "rot90"),
         "..numpy.replacement": ("place", "put", "put_along_axis"),
         "..numpy.scalar_types": (
@@ -673,6 +675,7 @@ __getattr__, __dir__ = _on_demand(
             "negative",
             "subtract",
         ),
+        "..numpy.vector_products": ("cross", "kron"),
         "..numpy.windows": ("bartlett", "blackman", "hamming", "hanning", "kaiser"),
     },
 )

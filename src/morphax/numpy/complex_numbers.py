@@ -44,7 +44,13 @@ def imag(val: Any, /) -> Any:
 
 
 def conjugate(x: Any, /) -> Any:
-    """The complex conjugate of each element."""
+    """The complex conjugate of each element.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.conjugate(jnp.array([1 + 2j, 3.0]))
+        Array([1.-2.j, 3.-0.j], dtype=complex64)
+    """
     x = as_array("conjugate", x)
     return lax.conj(x) if is_complex(x) else x
 

@@ -30,6 +30,15 @@ def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     Raises:
         OSError: if the file cannot be written.
         TracerArrayConversionError: if `arr` is traced: it has no numbers yet.
+
+    Example:
+        >>> import io
+        >>> import morphax.numpy as jnp
+        >>> file = io.BytesIO()
+        >>> jnp.save(file, jnp.arange(3))
+        >>> _ = file.seek(0)
+        >>> jnp.load(file)
+        Array([0, 1, 2], dtype=int32)
     """
     np.save(file, np.asarray(arr), allow_pickle)
 
@@ -46,6 +55,15 @@ def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None
     Raises:
         OSError: if the file cannot be written.
         ValueError: if two arrays have one name.
+
+    Example:
+        >>> import io
+        >>> import morphax.numpy as jnp
+        >>> file = io.BytesIO()
+        >>> jnp.savez(file, jnp.arange(3), weights=jnp.ones(2))
+        >>> _ = file.seek(0)
+        >>> sorted(jnp.load(file))
+        ['arr_0', 'weights']
     """
     np.savez(file, *args, allow_pickle=allow_pickle, **kwds)
 
@@ -161,6 +179,13 @@ def fromfile(*args: Any, **kwargs: Any) -> NoReturn:
 
     Raises:
         NotImplementedError: always; read with `numpy.fromfile`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fromfile("numbers.bin")
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: jnp.fromfile ...
     """
     _refuse_to_read("fromfile", args)
 
@@ -170,6 +195,13 @@ def fromiter(*args: Any, **kwargs: Any) -> NoReturn:
 
     Raises:
         NotImplementedError: always; read with `numpy.fromiter`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fromiter(iter([1, 2]), int)
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: jnp.fromiter ...
     """
     _refuse_to_read("fromiter", args)
 

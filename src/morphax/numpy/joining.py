@@ -13,7 +13,8 @@ from ..lax.ground.axes import members
 from ..util.messages import message
 from .axes import canonical_axis
 from .operands import as_array, filling, of_one_dtype
-from .shaping import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
+from .ranks import atleast_1d, atleast_2d, atleast_3d
+from .shaping import ravel, reshape
 
 
 def _common(name: str, arrays: Any, dtype: Any) -> list[Any]:

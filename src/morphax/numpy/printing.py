@@ -57,7 +57,16 @@ def array_str(
 
 
 def set_printoptions(*args: Any, **kwargs: Any) -> None:
-    """Say how arrays print, those of NumPy too; see `numpy.set_printoptions` for the arguments."""
+    """Say how arrays print, those of NumPy too; see `numpy.set_printoptions` for the arguments.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> kept = jnp.get_printoptions()
+        >>> jnp.set_printoptions(precision=3)
+        >>> jnp.sqrt(jnp.array([2.0, 3.0]))
+        Array([1.414, 1.732], dtype=float32)
+        >>> jnp.set_printoptions(**kept)
+    """
     np.set_printoptions(*args, **kwargs)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.contraction.dot import DotDimensionNumbers, dot_general_p
@@ -22,14 +21,14 @@ from ..lax.ground.axes import integer
 from ..util.memo import ResultTable, memoize
 from ..util.messages import message
 from .arithmetic import multiply
-from .axes import canonical_axes, canonical_axis
+from .axes import canonical_axes
 from .contraction import Contraction, Shape, plan_contraction
 from .of_numpy import outer_of_numpy
 from .operands import as_array, check_no_out, of_one_dtype
 from .partial_products import product_as
 from .reductions import sum as sum_
 from .selection import diagonal
-from .shaping import moveaxis, ravel, reshape
+from .shaping import moveaxis, ravel
 
 _ROW, _COLUMN, _SUMMED = "row", "column", "summed"
 
@@ -168,7 +167,13 @@ def dot(
 
 @replayed(2)
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Σᵢ āᵢ bᵢ over all elements; complex `a` is conjugated."""
+    """Σᵢ āᵢ bᵢ over all elements; complex `a` is conjugated.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.vdot(jnp.array([1j, 2]), jnp.array([1j, 3]))
+        Array(7.+0.j, dtype=complex64)
+    """
     a, b = of_one_dtype("vdot", a, b)
     options = precision, preferred_element_type
     return _along("vdot", ravel(_conjugate(a)), ravel(b), ((0,), (0,)), options)
@@ -188,7 +193,13 @@ def vecdot(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """Σᵢ x̄₁ᵢ x₂ᵢ along one axis, where the others broadcast."""
+    """Σᵢ x̄₁ᵢ x₂ᵢ along one axis, where the others broadcast.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
+        Array([3, 7], dtype=int32)
+    """
     x1, x2 = of_one_dtype("vecdot", x1, x2)
     left, right = moveaxis(_conjugate(x1), axis, -1), moveaxis(x2, axis, -1)
     shapes = left.aval.shape, right.aval.shape
@@ -216,7 +227,13 @@ def _check_axes(name: str, x1: Any, first: int, x2: Any, second: int) -> None:
 
 @replayed(2)
 def matvec(x1: Any, x2: Any, /) -> Any:
-    """Matrix times vector: Σⱼ x₁[..., i, j] x₂[..., j], where leading axes broadcast."""
+    """Matrix times vector: Σⱼ x₁[..., i, j] x₂[..., j], where leading axes broadcast.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.matvec(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 0]))
+        Array([1, 3], dtype=int32)
+    """
     x1, x2 = of_one_dtype("matvec", x1, x2)
     _check_axes("matvec", x1, 2, x2, 1)
     product = _multiplied("matvec", x1, lax.expand_dims(x2, (x2.aval.ndim,)), None, None)
@@ -225,7 +242,13 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 @replayed(2)
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    """Vector times matrix: Σᵢ x̄₁[..., i] x₂[..., i, j], where leading axes broadcast."""
+    """Vector times matrix: Σᵢ x̄₁[..., i] x₂[..., i, j], where leading axes broadcast.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.vecmat(jnp.array([1, 0]), jnp.array([[1, 2], [3, 4]]))
+        Array([1, 2], dtype=int32)
+    """
     x1, x2 = of_one_dtype("vecmat", x1, x2)
     _check_axes("vecmat", x1, 1, x2, 2)
     row = lax.expand_dims(_conjugate(x1), (x1.aval.ndim - 1,))
@@ -235,7 +258,13 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 
 @replayed(2)
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Sums of products along the last axes of both; a plain product with a scalar."""
+    """Sums of products along the last axes of both; a plain product with a scalar.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.inner(jnp.array([1, 2]), jnp.array([[3, 4], [5, 6]]))
+        Array([11, 17], dtype=int32)
+    """
     a, b = of_one_dtype("inner", a, b)
     left, right = a.aval.ndim, b.aval.ndim
     axes: Any = ((left - 1,), (right - 1,)) if left and right else ((), ())
@@ -290,6 +319,11 @@ def tensordot(
         precision: how exactly an accelerator multiplies.
         preferred_element_type: dtype of the sums and of the result.
         out_sharding: sharding of the result.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.tensordot(jnp.ones((2, 3, 4)), jnp.ones((3, 4, 5))).shape
+        (2, 5)
     """
     if out_sharding is not None:
         product = partial(
@@ -311,67 +345,6 @@ def tensordot(
             )
         )
     return _along("tensordot", a, b, pairs, (precision, preferred_element_type))
-
-
-@replayed(2)
-def kron(a: Any, b: Any) -> Any:
-    """Kronecker product: blocks of `b`, each times an element of `a`."""
-    a, b = of_one_dtype("kron", a, b)
-    rank = max(a.aval.ndim, b.aval.ndim)
-    left, right = ((1,) * (rank - x.aval.ndim) + x.aval.shape for x in (a, b))
-    pairs = tuple([n for pair in zip(left, right, strict=True) for n in pair])
-    wide = lax.broadcast_in_dim(reshape(a, left), pairs, tuple(range(0, 2 * rank, 2)))
-    deep = lax.broadcast_in_dim(reshape(b, right), pairs, tuple(range(1, 2 * rank, 2)))
-    return reshape(multiply(wide, deep), tuple([m * n for m, n in zip(left, right, strict=True)]))
-
-
-@replayed(2)
-def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Any:
-    """Vector product of 3-vectors along an axis; 2-vectors lie in the plane z = 0.
-
-    Args:
-        a, b: arrays whose other axes broadcast.
-        axisa, axisb: where their vectors are.
-        axisc: where those of the result are; two 2-vectors have the scalar z as product.
-        axis: stands for all three.
-    """
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    a, b = [convert(x, x.aval.dtype) for x in of_one_dtype("cross", a, b)]
-    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
-    sizes = a.aval.shape[-1], b.aval.shape[-1]
-    if not {2, 3}.issuperset(sizes):
-        raise ValueError(
-            message(
-                "jnp.cross",
-                given=f"vectors of sizes {sizes[0]} and {sizes[1]}",
-                expected="size 2 or 3",
-                fix="Name the vectors' axes with axisa and axisb.",
-            )
-        )
-    shape = lax.broadcast_shapes(a.aval.shape[:-1], b.aval.shape[:-1])
-    (a1, a2, a3), (b1, b2, b3) = _components(a, shape), _components(b, shape)
-    z = lax.sub(lax.mul(a1, b2), lax.mul(a2, b1))
-    if sizes == (2, 2):
-        return z
-    x = lax.sub(lax.mul(a2, b3), lax.mul(a3, b2))
-    y = lax.sub(lax.mul(a3, b1), lax.mul(a1, b3))
-    # XLA makes a loop of each part that it puts behind others on the first axis; on the last one,
-    # it asks for each element which part it is of.
-    parts = lax.stack([x, y, z], 0)
-    return moveaxis(parts, 0, canonical_axis("cross", axisc, aval_of(parts).ndim))
-
-
-def _components(vectors: Any, shape: Shape) -> list[Any]:
-    """The three components of vectors along the last axis, broadcast to `shape`."""
-    parts = []
-    for i in range(vectors.aval.shape[-1]):
-        part = lax.index_in_dim(vectors, i, -1, keepdims=False)
-        first = len(shape) - aval_of(part).ndim
-        parts.append(lax.broadcast_in_dim(part, shape, tuple(range(first, len(shape)))))
-    return parts if len(parts) == 3 else [*parts, lax.full_like(parts[0], 0)]
 
 
 @replayed(1)

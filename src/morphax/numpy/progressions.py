@@ -139,6 +139,11 @@ def linspace(
         retstep: return the step as well.
         dtype: of the result; floating without it.
         axis: where the new axis goes.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.linspace(0, 1, 5)
+        Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     count = counted("jnp.linspace, argument num", num)
     low, high = as_array("linspace", start), as_array("linspace", stop)

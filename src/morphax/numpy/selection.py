@@ -89,25 +89,6 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
     return lax.broadcast_in_dim(x, shape, tuple(range(len(shape) - aval.ndim, len(shape))))
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """The first choice whose condition is true, element by element; else `default`."""
-    condlist = members("jnp.select, argument condlist", condlist)
-    choicelist = members("jnp.select, argument choicelist", choicelist)
-    if len(condlist) != len(choicelist) or not len(condlist):
-        raise ValueError(
-            message(
-                "jnp.select",
-                given=f"{len(condlist)} conditions and {len(choicelist)} choices",
-                expected="as many choices as conditions, at least one",
-                fix="Give one choice for each condition.",
-            )
-        )
-    result = default
-    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        result = where(condition, choice, result)
-    return result
-
-
 @replayed(3, by_numpy=clip_of_numpy)
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     """`arr` with values below `min` or above `max` replaced by these.
@@ -230,6 +211,13 @@ def take_along_axis(
         axis: axis to take along; `None` flattens both.
         mode, fill_value: what happens out of bounds, as in `take`.
         wrap_negative_indices: whether negative indices count from the end.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> x = jnp.array([[3, 1, 2], [6, 5, 4]])
+        >>> jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1)
+        Array([[1, 2, 3],
+               [4, 5, 6]], dtype=int32)
     """
     arr, indices = as_array("take_along_axis", arr), as_array("take_along_axis", indices)
     if axis is None:
@@ -319,7 +307,13 @@ def _check_chosen(a: Any, count: int, mode: Any) -> None:
 
 @replayed(1)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The elements with equal places along two axes, as a new last axis."""
+    """The elements with equal places along two axes, as a new last axis.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.diagonal(jnp.arange(9).reshape(3, 3), offset=1)
+        Array([1, 5], dtype=int32)
+    """
     a = as_array("diagonal", a)
     first, second = (canonical_axis("diagonal", x, a.aval.ndim) for x in (axis1, axis2))
     order = [i for i in range(a.aval.ndim) if i not in (first, second)] + [first, second]
@@ -353,6 +347,11 @@ def compress(
         size: how many slices to return, needed if `condition` is traced.
         fill_value: contents of slices where there are fewer.
         out: must be `None`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.compress(jnp.array([True, False, True]), jnp.array([[1, 2, 3]]), axis=1)
+        Array([[1, 3]], dtype=int32)
     """
     check_no_out("compress", out)
     a = as_array("compress", a)
@@ -389,9 +388,3 @@ def _shortened(mask: Any, count: int) -> Any:
             )
         )
     return lax.slice_in_dim(mask, 0, count)
-
-
-def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
-    """The elements of `arr` where `condition` is true; see `compress`."""
-    flat = reshape(as_array("extract", condition), -1)
-    return compress(flat, arr, size=size, fill_value=fill_value)

@@ -135,26 +135,52 @@ class UniqueInverse(NamedTuple):
 
 
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
-    """All results of `unique`; NaN differs from NaN."""
+    """All results of `unique`; NaN differs from NaN.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.unique_all(jnp.array([3, 1, 3])).indices
+        Array([1, 0], dtype=int32)
+    """
     return UniqueAll(
         *unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
     )
 
 
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
-    """The different elements, and how often each occurs; NaN differs from NaN."""
+    """The different elements, and how often each occurs; NaN differs from NaN.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> values, counts = jnp.unique_counts(jnp.array([3, 1, 3]))
+        >>> counts
+        Array([1, 2], dtype=int32)
+    """
     found = unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueCounts(*found)
 
 
 def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
-    """The different elements, and the place of each element among them; NaN differs from NaN."""
+    """The different elements, and the place of each element among them; NaN differs from NaN.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> values, places = jnp.unique_inverse(jnp.array([3, 1, 3]))
+        >>> places
+        Array([1, 0, 1], dtype=int32)
+    """
     found = unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueInverse(*found)
 
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The different elements; NaN differs from NaN."""
+    """The different elements; NaN differs from NaN.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.unique_values(jnp.array([3, 1, 3]))
+        Array([1, 3], dtype=int32)
+    """
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
@@ -179,6 +205,11 @@ def isin(
         invert: answer the opposite question.
         method: ``"compare_all"`` compares each pair, ``"binary_search"`` and ``"sort"`` sort first;
             ``"auto"`` chooses.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.isin(jnp.array([1, 2, 3]), jnp.array([3, 1]))
+        Array([ True, False,  True], dtype=bool)
     """
     if method not in _METHODS:
         raise ValueError(
@@ -245,7 +276,13 @@ def _chosen(name: str, x: Any, mask: Any, size: int | None, fill_value: Any) -> 
 
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The different elements of two arrays, in sorted order; see `unique`."""
+    """The different elements of two arrays, in sorted order; see `unique`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.union1d(jnp.array([3, 1]), jnp.array([1, 2]))
+        Array([1, 2, 3], dtype=int32)
+    """
     return unique(concatenate(_vectors("union1d", ar1, ar2)), size=size, fill_value=fill_value)
 
 
@@ -264,6 +301,11 @@ def setdiff1d(
         assume_unique: take elements of `ar1` as they come.
         size: how many to return, needed if an array is traced.
         fill_value: what to return where there are fewer; 0 by default.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.setdiff1d(jnp.array([3, 1, 2]), jnp.array([2]))
+        Array([1, 3], dtype=int32)
     """
     first, second = _vectors("setdiff1d", ar1, ar2)
     dtype = as_array("setdiff1d", ar1).aval.dtype
@@ -293,6 +335,11 @@ def setxor1d(
         assume_unique: accepted for compatibility.
         size: how many to return, needed if an array is traced.
         fill_value: what to return where there are fewer; the first one by default.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.setxor1d(jnp.array([1, 2]), jnp.array([2, 3]))
+        Array([1, 3], dtype=int32)
     """
     first, second = _vectors("setxor1d", ar1, ar2)
     values, masks = [], []
@@ -321,6 +368,11 @@ def intersect1d(
         return_indices: also return where each comes first in `ar1` and in `ar2`.
         size: how many to return, needed if an array is traced.
         fill_value: what to return where there are fewer; the first one by default.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.intersect1d(jnp.array([3, 1, 2]), jnp.array([2, 3, 4]))
+        Array([2, 3], dtype=int32)
     """
     first, second = _vectors("intersect1d", ar1, ar2)
     ordered, order, once = _sorted_once(first)

@@ -16,10 +16,9 @@ from ..core.dims import Dim, Shape
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
-from ..lax.ground.axes import integer, integer_tuple, members, size_tuple
+from ..lax.ground.axes import integer, members, size_tuple
 from ..lax.ground.placing import device_put
 from ..lax.shape.resharding import split_as
-from ..util.memo import memoize
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis, canonical_size, listed
 from .operands import as_array
@@ -27,7 +26,13 @@ from .repetition import repeated_alike
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The sizes of the axes of `a`; those that NumPy tells, with a warning, of what is no array."""
+    """The sizes of the axes of `a`; those that NumPy tells, with a warning, of what is no array.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.shape(jnp.ones((2, 3)))
+        (2, 3)
+    """
     if type(a) is ShapeDtypeStruct:
         return a.shape
     try:
@@ -40,12 +45,24 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def ndim(a: Any) -> int:
-    """The number of axes of `a`."""
+    """The number of axes of `a`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.ndim(jnp.ones((2, 3)))
+        2
+    """
     return len(shape(a))
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
-    """The number of elements of `a`, or its size along axes."""
+    """The number of elements of `a`, or its size along axes.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.size(jnp.ones((2, 3)), axis=1)
+        3
+    """
     sizes = shape(a)
     return math.prod([sizes[i] for i in canonical_axes("size", axis, len(sizes))])
 
@@ -63,6 +80,12 @@ def reshape(
 
     Raises:
         TypeError: the number of elements differs.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.reshape(jnp.arange(6), (2, -1))
+        Array([[0, 1, 2],
+               [3, 4, 5]], dtype=int32)
     """
     if out_sharding is not None:
         shaped = partial(reshape, shape=shape, order=order, copy=copy)
@@ -84,7 +107,7 @@ def reshape(
     return _reversed_axes(reversed_result)
 
 
-_AXES, _SHAPES = "jnp.transpose, argument axes", "jnp.broadcast_shapes, argument shapes"
+_AXES = "jnp.transpose, argument axes"
 
 
 def _reversed_axes(a: Any) -> Any:
@@ -119,7 +142,13 @@ def _fix_of_sizes(sizes: Shape, elements: Dim) -> str:
 
 @replayed(1)
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
-    """The elements of `a` along one axis."""
+    """The elements of `a` along one axis.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]), order="F")
+        Array([1, 3, 2, 4], dtype=int32)
+    """
     if out_sharding is not None:
         return split_as("jnp.ravel", out_sharding, partial(ravel, order=order), a)
     a = as_array("ravel", a)
@@ -162,7 +191,13 @@ permute_dims = transpose
 
 
 def matrix_transpose(x: Any, /) -> Any:
-    """`x` with its last two axes exchanged."""
+    """`x` with its last two axes exchanged.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.matrix_transpose(jnp.ones((5, 2, 3))).shape
+        (5, 3, 2)
+    """
     x = as_array("matrix_transpose", x)
     if x.aval.ndim < 2:
         raise ValueError(
@@ -225,7 +260,13 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 @replayed(1)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """`a` with `axis` moved before the axis `start`."""
+    """`a` with `axis` moved before the axis `start`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape
+        (4, 2, 3)
+    """
     a = as_array("rollaxis", a)
     rank = a.aval.ndim
     axis = canonical_axis("rollaxis", axis, rank)
@@ -318,60 +359,27 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
 
 
 def broadcast_arrays(*args: Any) -> list[Any]:
-    """All arrays repeated to their common shape."""
+    """All arrays repeated to their common shape.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> a, b = jnp.broadcast_arrays(jnp.ones((2, 1)), jnp.ones(3))
+        >>> a.shape, b.shape
+        ((2, 3), (2, 3))
+    """
     arrays = [as_array("broadcast_arrays", a) for a in args]
     common = lax.broadcast_shapes(*[a.aval.shape for a in arrays])
     return repeated_alike([broadcast_to(a, common) for a in arrays], [a.aval for a in arrays])
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The common shape that shapes broadcast to."""
-    return _common_shape(*shapes)
-
-
-@memoize
-def _common_shape(*shapes: Any) -> tuple[int, ...]:
-    sizes = [(s,) if isinstance(s, int) else integer_tuple(_SHAPES, s) for s in shapes]
-    return lax.broadcast_shapes(*sizes)
-
-
-def _at_least(name: str, arys: Sequence[Any], widen: Any) -> Any:
-    results = [widen(as_array(name, a)) for a in arys]
-    return results[0] if len(results) == 1 else results
-
-
-def atleast_1d(*arys: Any) -> Any:
-    """Arrays with at least one axis."""
-    return _at_least("atleast_1d", arys, lambda a: reshape(a, 1) if a.aval.ndim == 0 else a)
-
-
-@replayed(8)
-def atleast_2d(*arys: Any) -> Any:
-    """Arrays with at least two axes, new ones in front."""
-
-    def widen(a: Any) -> Any:
-        return (
-            a
-            if a.aval.ndim > 1
-            else reshape(a, (1, max(a.aval.size, 1) if not a.aval.ndim else a.aval.size))
-        )
-
-    return _at_least("atleast_2d", arys, widen)
-
-
-@replayed(8)
-def atleast_3d(*arys: Any) -> Any:
-    """Arrays with at least three axes: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1)."""
-
-    def widen(a: Any) -> Any:
-        places = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}.get(a.aval.ndim, ())
-        return lax.expand_dims(a, places) if places else a
-
-    return _at_least("atleast_3d", arys, widen)
-
-
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
-    """`x` converted to `dtype`; complex numbers lose their imaginary part, but not as booleans."""
+    """`x` converted to `dtype`; complex numbers lose their imaginary part, but not as booleans.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.astype(jnp.array([1.9, -1.9]), int)
+        Array([ 1, -1], dtype=int32)
+    """
     x = as_array("astype", x)
     target = dtypes.requested(float if dtype is None else dtype, "astype")
     if dtypes.issubdtype(x.aval.dtype, np.complexfloating) and target.kind != "c":

@@ -24,9 +24,10 @@ from .matrices import diag
 from .operands import as_array, inexact_type, promoted_inexact
 from .products import matmul
 from .progressions import linspace
+from .ranks import atleast_2d
 from .reductions import sum as sum_
 from .selection import clip, where
-from .shaping import atleast_2d, ravel, reshape, squeeze, transpose
+from .shaping import ravel, reshape, squeeze, transpose
 from .sorted_vectors import searchsorted
 
 

@@ -274,7 +274,13 @@ def local_devices(
 
 
 def device_count(backend: Any = None) -> int:
-    """The number of devices of a platform, over all processes."""
+    """The number of devices of a platform, over all processes.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.device_count("cpu") >= 1
+        True
+    """
     return len(client_of(backend, "jax.device_count, argument backend").devices())
 
 

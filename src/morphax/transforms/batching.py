@@ -93,6 +93,9 @@ class BatchTracer(Tracer):
         self.aval = aval
         self.sources = sources
 
+    def __repr__(self) -> str:
+        return f"VmapTracer(aval={self.aval}, batched={aval_of(self.value)})"
+
     def get_referent(self) -> Any:
         return self.value.get_referent() if isinstance(self.value, Tracer) else self.value
 

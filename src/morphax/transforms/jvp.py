@@ -88,6 +88,9 @@ class JVPTracer(PrimalTracer):
         self.tangent = tangent
         self.aval = aval_of(primal)
 
+    def __repr__(self) -> str:
+        return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
+
 
 @final
 class JVPTrace(Trace):

@@ -295,6 +295,10 @@ class LinearizeTracer(PrimalTracer):
         self.slot = slot
         self.aval = aval_of(primal)
 
+    def __repr__(self) -> str:
+        tangent = self.aval.to_tangent_aval().str_short()
+        return f"GradTracer(primal={self.primal}, typeof(tangent)={tangent})"
+
 
 @final
 class LinearizeTrace(Trace):

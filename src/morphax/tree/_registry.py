@@ -207,6 +207,22 @@ def register_pytree_with_keys_class(cls: Class) -> Class:
 
     Like `register_pytree_node_class`; the class has a method `tree_flatten_with_keys()`, which
     returns `((key, child), ...), auxiliary data`, and `tree_flatten` only if it wants to.
+
+    Example:
+        >>> import morphax as jax
+        >>> @jax.tree_util.register_pytree_with_keys_class
+        ... class Box:
+        ...     def __init__(self, content):
+        ...         self.content = content
+        ...
+        ...     def tree_flatten_with_keys(self):
+        ...         return ((jax.tree_util.GetAttrKey("content"), self.content),), None
+        ...
+        ...     @classmethod
+        ...     def tree_unflatten(cls, auxiliary, children):
+        ...         return cls(*children)
+        >>> jax.tree.map_with_path(lambda path, x: jax.tree_util.keystr(path), Box(1.0)).content
+        '.content'
     """
     methods: Any = cls
     register_pytree_with_keys(

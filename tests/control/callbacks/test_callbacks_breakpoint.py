@@ -171,7 +171,7 @@ def test_dead_tracers_are_left_alone() -> None:
         return x, type(old)
 
     jax.jit(lambda x: f(x)[0])(1.0)
-    assert "Tracer<float32[]>" in out.getvalue()
+    assert "JitTracer(~float32[])" in out.getvalue()
 
 
 def test_no_tracer_is_kept() -> None:

@@ -161,7 +161,15 @@ def jacfwd(
 def jacrev(
     fun: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, **kwargs: Any
 ) -> Callable[..., Any]:
-    """`jax.jacrev`, where arguments may be sparse; as `jacfwd`."""
+    """`jax.jacrev`, where arguments may be sparse; as `jacfwd`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import sparse
+        >>> m = sparse.BCOO.fromdense(jnp.array([[0.0, 2.0]]))
+        >>> sparse.jacrev(lambda m: (m @ jnp.array([1.0, 3.0])) ** 2)(m).todense()
+        Array([[[ 0., 36.]]], dtype=float32)
+    """
     return _differentiated(jacobians.jacrev, fun, argnums, has_aux, _jacobian, kwargs)
 
 

@@ -137,6 +137,16 @@ def ragged_dot_general(
     Raises:
         ShapeError: the shapes do not fit.
         TypeError: `group_sizes` are not integers.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> axes = lax.RaggedDotDimensionNumbers((([1], [1]), ([], [])), [0], [0])
+        >>> x, weights = jnp.ones((3, 2)), jnp.arange(4.0).reshape(2, 2, 1)
+        >>> lax.ragged_dot_general(x, weights, jnp.array([1, 2]), axes)
+        Array([[1.],
+               [5.],
+               [5.]], dtype=float32)
     """
     if out_sharding is not None:
         product = partial(

@@ -10,7 +10,7 @@ from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.ground.axes import integer, members
 from ...util.messages import message
-from .. import products, selection, shaping
+from .. import products, selection, shaping, vector_products
 from ..axes import canonical_axis
 from ..matrices import eye
 from ..operands import as_array
@@ -247,7 +247,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
                 fix="Name the axis of the vectors with axis=; jnp.cross takes vectors of size 2.",
             )
         )
-    return products.cross(x1, x2, axis=axis)
+    return vector_products.cross(x1, x2, axis=axis)
 
 
 @replayed(1)

@@ -218,6 +218,13 @@ def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
 
     Raises:
         ValueError: if `nse` is left out and the array is traced.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental import sparse
+        >>> twice = jnp.array([1.0, 2.0]), jnp.array([0, 0]), jnp.array([0, 2])
+        >>> sparse.bcsr_sum_duplicates(sparse.BCSR(twice, shape=(1, 2))).data
+        Array([3.], dtype=float32)
     """
     count = mat.nse if nse is None else nse
     if nse is None:

@@ -50,8 +50,42 @@ for own, theirs in zip(
 """
 
 
-@pytest.mark.parametrize("program", [PROGRAM, SPECIAL], ids=["linalg", "special"])
-def test_the_package_is_not_imported_and_may_be(program: str) -> None:
+THREADS = """
+import threading
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from morphax.util import scipy_libraries
+
+seen = []
+
+class Slow:
+    create_module = staticmethod(lambda spec: None)
+
+    @staticmethod
+    def exec_module(module):
+        other.start()
+        other.join(2)  # it waits for this very import, and so does not end
+        module.complete = True
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path):
+        slow = name == "scipy.fft._slow"
+        return ModuleSpec(name, Slow) if slow else PathFinder.find_spec(name, path)
+
+import_whole = lambda: seen.append(import_module("scipy.fft._slow").complete)
+other = threading.Thread(target=import_whole)
+scipy_libraries.PathFinder = Finder
+assert scipy_libraries._by_itself("fft", "_slow").complete
+other.join()
+assert seen == [True], "the other thread waits until the module is complete"
+"""
+
+
+@pytest.mark.parametrize(
+    "program", [PROGRAM, SPECIAL, THREADS], ids=["linalg", "special", "threads"]
+)
+def test_a_module_stands_alone_and_its_package_may_come(program: str) -> None:
     told = subprocess.run(
         [sys.executable, "-c", program],
         env={"PYTHONPATH": ":".join(sys.path)},

@@ -11,6 +11,7 @@ from .. import dtypes
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
+from ..lax.ground.monoids import highest, lowest
 from .averages import mean, std, var
 from .logic import logical_and, logical_not
 from .operands import as_array
@@ -41,12 +42,15 @@ def _counted(a: Any, where: Any) -> Any:
 
 
 def _nan_extreme(
-    reduction: Callable[..., Any], name: str, worst: float, a: Any, axis: Any, out: Any,
-    keepdims: bool, initial: Any, where: Any,
+    reduction: Callable[..., Any], name: str, worst: Callable[[Any], Any], a: Any, axis: Any,
+    out: Any, keepdims: bool, initial: Any, where: Any,
 ) -> Any:  # fmt: skip
     a = as_array(name, a)
-    result = reduction(_replaced(a, worst), axis, out, keepdims, initial, where)
-    if _is_exact(a) or initial is not None:
+    if _is_exact(a):
+        return reduction(a, axis, out, keepdims, initial, where)
+    present = _replaced(a, worst(a.aval.dtype))
+    result = reduction(present, axis, out, keepdims, initial, where)
+    if initial is not None:
         return result
     missing = all_(isnan(a), axis, keepdims=keepdims, where=where)
     return where_(missing, np.asarray(np.nan, a.aval.dtype)[()], result)
@@ -68,7 +72,7 @@ def nanmax(
         >>> jnp.nanmax(jnp.array([2.0, jnp.nan, 3.0]))
         Array(3., dtype=float32)
     """
-    return _nan_extreme(max_, "nanmax", -np.inf, a, axis, out, keepdims, initial, where)
+    return _nan_extreme(max_, "nanmax", lowest, a, axis, out, keepdims, initial, where)
 
 
 @replayed(1)
@@ -87,7 +91,7 @@ def nanmin(
         >>> jnp.nanmin(jnp.array([2.0, jnp.nan, 3.0]))
         Array(2., dtype=float32)
     """
-    return _nan_extreme(min_, "nanmin", np.inf, a, axis, out, keepdims, initial, where)
+    return _nan_extreme(min_, "nanmin", highest, a, axis, out, keepdims, initial, where)
 
 
 @replayed(1)

@@ -20,6 +20,7 @@ from ..core.dims import Dim
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.ground.axes import counted, counted_or_symbolic
+from ..lax.ground.monoids import highest, lowest
 from ..lax.reduction.cumulative import cumsum
 from ..lax.shape.resharding import split_as
 from ..util.messages import message
@@ -214,7 +215,7 @@ def nanargmax(
         >>> jnp.nanargmax(jnp.array([2.0, jnp.nan, 3.0]))
         Array(2, dtype=int32)
     """
-    return _nan_extreme("nanargmax", argmax, -np.inf, a, axis, out, keepdims)
+    return _nan_extreme("nanargmax", argmax, lowest, a, axis, out, keepdims)
 
 
 @replayed(1)
@@ -228,18 +229,26 @@ def nanargmin(
         >>> jnp.nanargmin(jnp.array([jnp.nan, 2.0, 3.0]))
         Array(1, dtype=int32)
     """
-    return _nan_extreme("nanargmin", argmin, np.inf, a, axis, out, keepdims)
+    return _nan_extreme("nanargmin", argmin, highest, a, axis, out, keepdims)
 
 
 def _nan_extreme(
-    name: str, find: Callable[..., Any], worst: float, a: Any, axis: Any, out: Any, keepdims: Any
+    name: str,
+    find: Callable[..., Any],
+    worst: Callable[[Any], Any],
+    a: Any,
+    axis: Any,
+    out: Any,
+    keepdims: Any,
 ) -> Any:
     check_no_out(name, out)
     a = as_array(name, a)
     if not dtypes.issubdtype(a.aval.dtype, np.inexact):
         return find(a, axis, keepdims=keepdims)
     missing = lax.ne(a, a)
-    result = find(lax.select(missing, lax.full_like(a, worst), a), axis, keepdims=keepdims)
+    result = find(
+        lax.select(missing, lax.full_like(a, worst(a.aval.dtype)), a), axis, keepdims=keepdims
+    )
     axes = tuple(range(a.aval.ndim)) if axis is None else (axis % a.aval.ndim,)
     all_missing = lax.reduce_and(missing, axes)
     all_missing = lax.expand_dims(all_missing, axes) if keepdims and axes else all_missing

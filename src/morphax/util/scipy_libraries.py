@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from importlib import import_module
+from importlib import _bootstrap, import_module
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -17,6 +17,9 @@ from types import ModuleType
 from typing import Final
 
 _LOCK: Final = RLock()
+# The import system's own lock of one module. No other keeps imports by other threads waiting; a
+# Python without it imports packages as a whole.
+_import_lock: Final = getattr(_bootstrap, "_ModuleLockManager", None)
 # What `_ufuncs` asks for, in order; each release has some of these.
 _NEEDED: Final = ("_sf_error", "_gufuncs", "_special_ufuncs", "_ufuncs_cxx", "_ellip_harm_2")
 _KNOWN_RELEASES: Final = ((1, 14), (1, 17))
@@ -59,9 +62,14 @@ def sparse_systems() -> ModuleType:
 
 
 def _by_itself(package: str, name: str) -> ModuleType | None:
-    """The module of that name in a package of SciPy; None if only the package may find it."""
-    full = f"scipy.{package}.{name}"
-    with _LOCK:
+    """The module of that name in a package of SciPy; None if the package is to find it."""
+    parent = f"scipy.{package}"
+    full = f"{parent}.{name}"
+    if parent in sys.modules or _import_lock is None:
+        return None  # perhaps in another thread's import, for which the ordinary one waits
+    # Another thread may begin to import the package at any time: it waits for the lock of this
+    # module, as for each that is being imported, or else would see one without half of its names.
+    with _LOCK, _import_lock(full):
         known = sys.modules.get(full)
         if known is not None:
             return known
@@ -70,10 +78,15 @@ def _by_itself(package: str, name: str) -> ModuleType | None:
         spec = PathFinder.find_spec(full, [str(directory)])
         if spec is None or spec.loader is None:
             return None
-        module = sys.modules[full] = module_from_spec(spec)
+        module = module_from_spec(spec)
+        # By this mark an import knows that it has to wait for the lock.
+        spec._initializing = True  # type: ignore[attr-defined]
+        sys.modules[full] = module
         try:
             spec.loader.exec_module(module)
         except BaseException:
             del sys.modules[full]
             raise
+        finally:
+            spec._initializing = False  # type: ignore[attr-defined]
         return module

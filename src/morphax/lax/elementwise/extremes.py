@@ -35,7 +35,7 @@ from ..ground.families import compare
 from ..ground.monoids import ADD, MAX, MIN, OR, Monoid
 from ..ground.sums import reduce_with
 from .comparison import total_order_key
-from .ordered_bits import from_ordered_bits, ordered_bits
+from .ordered_bits import as_ordered, from_ordered_bits, ordered_bits
 
 _MOST_PARTS: Final = 16
 """How many parts are combined at once."""
@@ -136,7 +136,7 @@ def _by_ordered_bits(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) 
     nan = np.nan if monoid is MAX else -np.nan
     keys = ordered_bits(b, x, nan, merge_zeros=False)
     integers = out.update(dtype=keys.aval.dtype, weak_type=False)
-    start = total_order_key(monoid.identity(out.dtype))
+    start = total_order_key(monoid.identity(out.dtype).astype(as_ordered(out.dtype)))
     return from_ordered_bits(b, reduce_with(b, monoid.stablehlo, start, integers, keys, axes), out)
 
 

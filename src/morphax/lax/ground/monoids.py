@@ -18,16 +18,20 @@ from .narrow import widened
 
 
 def lowest(dtype: Any) -> Any:
-    """The least value of a dtype: −∞, −∞ + 0i, the least integer, or `False`."""
+    """The least value of a dtype: −∞ or the least number, −∞ + 0i, the least integer, `False`."""
     if dtypes.issubdtype(dtype, np.inexact):
-        return np.array(-np.inf, dtype)
+        infinity = np.array(-np.inf, dtype)
+        has_infinity = infinity == infinity
+        return infinity if has_infinity else np.array(dtypes.finfo(dtype).min, dtype)
     return np.array(dtype != np.bool_ and dtypes.iinfo(dtype).min, dtype)
 
 
 def highest(dtype: Any) -> Any:
-    """The greatest value of a dtype: ∞, ∞ + 0i, the greatest integer, or `True`."""
+    """The greatest value of a dtype: ∞ or the greatest number, ∞ + 0i, that integer, `True`."""
     if dtypes.issubdtype(dtype, np.inexact):
-        return np.array(np.inf, dtype)
+        infinity = np.array(np.inf, dtype)
+        has_infinity = infinity == infinity
+        return infinity if has_infinity else np.array(dtypes.finfo(dtype).max, dtype)
     return np.array(dtype == np.bool_ or dtypes.iinfo(dtype).max, dtype)
 
 

@@ -1,7 +1,8 @@
 """`rng_uniform`: random numbers from a generator that the platform keeps, with no key.
 
 Nobody can say which numbers come: each evaluation draws new ones, and those of compiled programs
-come from XLA's own generator, or from a key that this has drawn.  Programs whose results are to be repeated draw with `jax.random`.
+come from XLA's own generator, or from a key that this has drawn.  Programs whose results are to be
+repeated draw with `jax.random`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from ...numpy.half_precision import in_float32
 from ..special._errors import erfcx_right
-from ._arguments import arguments, standardized
+from ._arguments import arguments, standardized, strong
 
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_2PI = math.sqrt(2 * math.pi)
@@ -125,7 +125,7 @@ def _log_share(z: Any, a: Any, b: Any, *, below: bool) -> Any:
 
 def _of_interval(a: Any, b: Any, value: Any) -> Any:
     """The value, or NaN where there is no interval from a to b."""
-    return jnp.where(a < b, value, np.nan)
+    return strong(jnp.where(a < b, value, np.nan))
 
 
 @custom_jvp

@@ -373,3 +373,12 @@ def test_bits_of_extreme_numbers(dtype: str) -> None:
     x[:4] = info.min, info.max, 0, -1
     with jax.enable_x64(True):
         np.testing.assert_array_equal(jnp.bitwise_count(jnp.asarray(x)), np.bitwise_count(x))
+
+
+@pytest.mark.parametrize("values", ["int8", "int32", "bool", "int4", "float16", "float32"])
+@pytest.mark.parametrize("places", ["float16", "float32", "int32"])
+def test_values_that_are_no_floats_are_interpolated_as_float32(places: str, values: str) -> None:
+    x, xp = jnp.array([0, 1, 1], places), jnp.array([0, 1, 2], places)
+    result = jnp.interp(x, xp, jnp.array([0, 1, 1]).astype(values))
+    assert result.dtype == (np.float16 if places == values == "float16" else np.float32)
+    np.testing.assert_array_equal(result, [0, 1, 1])

@@ -54,6 +54,7 @@ def interp(
     dtype, weak = inexact_type("interp", x, xp)
     x, xp = convert(x, dtype, weak), convert(xp, dtype, weak)
     # Differences of narrow values have the digits that the result has.
+    fp = convert(fp, *inexact_type("interp", fp))
     fp = convert(fp, *inexact_type("interp", x, fp))
     if period is not None:
         x, xp, fp = _wrapped(x, xp, fp, period)

@@ -12,6 +12,7 @@ from typing import Any
 
 from .builder import Builder
 from .folds import Fold
+from .operations import result_dtype
 from .program import ORIGIN, DType, Index, Operand
 from .scalars import converted
 from .values import Indices, Value
@@ -24,7 +25,8 @@ def reduced(
     if not x.size:
         return b.uniform(out.shape, identity)
     if all([x.shape[axis] == 1 for axis in axes]):
-        # Of one element it is an operation, which joins others.
+        # Of one element it is an operation, which joins others; that there is none is said now.
+        result_dtype(operation, (identity.dtype, x.dtype))
         return b.elementwise(
             out, lambda value: b.writer.op(operation, identity, value), b.reshape(x, out.shape)
         )

@@ -110,7 +110,7 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
     if place.platform != "cpu":
         return f"the program runs on a {place.platform}"
     if is_watched():
-        return "somebody's function is in the place of XLA's compiler"
+        return "a function of the user's is to see what XLA compiles"
     if options.compiler:
         return "there are compiler options of XLA"
     plain = without_references(jaxpr)

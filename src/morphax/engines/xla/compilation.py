@@ -5,8 +5,9 @@ Callers look it up in this module at each call: libraries put a function of thei
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ...runtime.client import device_list
 from ...runtime.interruptible import interruptible
@@ -23,7 +24,13 @@ def compile_and_load(
 
 _ours = compile_and_load
 
+changed_platforms: Final[Counter[str]] = Counter()
+"""How many functions of the user change programs of a platform (`hlo_transformations`)."""
+
 
 def is_watched() -> bool:
-    """Whether somebody's function is in the place of `compile_and_load`: it is to see programs."""
-    return compile_and_load is not _ours
+    """Whether a function of the user's is to see programs for the CPU.
+
+    It is in the place of `compile_and_load`, or is called by the compiler.
+    """
+    return compile_and_load is not _ours or changed_platforms["cpu"] > 0

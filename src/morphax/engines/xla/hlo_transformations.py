@@ -11,7 +11,7 @@ from typing import Any
 
 from ...runtime.client import client, jaxlib_module, plugin_interface
 from ...util.messages import message
-from .compile_cache.programs import changed_platforms
+from .compilation import changed_platforms
 
 _registered: Counter[tuple[str, str, int]] = Counter()
 

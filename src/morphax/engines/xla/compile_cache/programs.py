@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from ....config import current as current_config
 from ....runtime.client import extension
 from ....runtime.device import program_platform
 from ....util.messages import message
+from ..compilation import changed_platforms
 from .entries import BrokenEntry
 from .failures import report
 from .keys import key_of
@@ -32,9 +32,6 @@ from .store import DIRECTORY_FAILURES, Store
 
 DEFAULT_LIMIT: Final = 512 << 20
 """Bytes that the cache may take when the user does not say."""
-
-changed_platforms: Final[Counter[str]] = Counter()
-"""How many functions of the user change programs of a platform (`hlo_transformations`)."""
 
 REQUEST: Final = "/jax/compilation_cache/compile_requests_use_cache"
 HIT: Final = "/jax/compilation_cache/cache_hits"

@@ -23,7 +23,7 @@ from .work import Work
 MARGIN: Final = 1.5
 """So many times as fast as XLA a program must be expected to be."""
 
-_MARGIN_OF_VECTORS: Final = 1.25
+_MARGIN_OF_VECTORS: Final = 1.15
 """The same where large arrays are gone through by vectors, one by one: there is less to doubt."""
 
 _MARGIN_OF_LONG: Final = 1.0

@@ -18,9 +18,9 @@ from ...numpy.half_precision import in_float32
 from ...util.messages import described, message
 from ._operands import chebyshev, operands, polynomial, real_operands, strong
 
-_SQRT_HALF = math.sqrt(0.5)
+SQRT_HALF = math.sqrt(0.5)
 _INVERSE_SQRT_PI = 1 / math.sqrt(math.pi)
-_SQRT_2PI = math.sqrt(2 * math.pi)
+SQRT_2PI = math.sqrt(2 * math.pi)
 
 # Chebyshev series of (x + ½) erfcx x in (x − 3.5) / (x + 3.5) for x ≥ 0, computed with 50 digits.
 _ERFCX = (
@@ -223,7 +223,7 @@ def ndtr(x: Any) -> Any:
         Array(0.5, dtype=float32)
     """
     (x,) = operands("ndtr", x)
-    return strong(0.5 * lax.erfc(x * -_SQRT_HALF))
+    return strong(0.5 * lax.erfc(x * -SQRT_HALF))
 
 
 @replayed(1)
@@ -304,7 +304,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
 def _log_ndtr(x: Any) -> Any:
     """By one erfcx, of |x| / √2, and one logarithm: of Φ, or on the left of Φ / e^(−x²/2)."""
     below, half_square = x < 0, 0.5 * lax.square(x)
-    half = 0.5 * erfcx_right(lax.abs(x) * _SQRT_HALF)
+    half = 0.5 * erfcx_right(lax.abs(x) * SQRT_HALF)
     rest = half * lax.exp(-half_square)
     whole = 1 - rest
     # What 1 − r lost when it was rounded is put back, divided by its argument.
@@ -320,7 +320,7 @@ _log_ndtr.defjvps(
             x < 0,
             _inverse_mills_ratio(jnp.where(x < 0, x, 0)),
             lax.exp(-0.5 * lax.square(jnp.where(x < 0, 0, x)) - jnp.where(x < 0, 0, out))
-            / _SQRT_2PI,
+            / SQRT_2PI,
         )
     )
 )
@@ -331,7 +331,7 @@ def _inverse_mills_ratio(x: Any) -> Any:
     is_far = x < -1e4
     inverse = 1 / jnp.where(is_far, x, -1)
     far = 2 * inverse * inverse * inverse - inverse - x
-    near = 2 / _SQRT_2PI / erfcx_right(jnp.where(is_far, 0, x) * -_SQRT_HALF)
+    near = 2 / SQRT_2PI / erfcx_right(jnp.where(is_far, 0, x) * -SQRT_HALF)
     return jnp.where(is_far, far, near)
 
 
@@ -370,4 +370,4 @@ def _ndtri(p: Any) -> Any:
     return jnp.where(is_middle, near * middle, jnp.where(centred < 0, -tail, tail))
 
 
-_ndtri.defjvps(lambda t, out, p: t * _SQRT_2PI * lax.exp(0.5 * out * out))
+_ndtri.defjvps(lambda t, out, p: t * SQRT_2PI * lax.exp(0.5 * out * out))

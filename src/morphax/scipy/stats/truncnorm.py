@@ -17,11 +17,9 @@ from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from ...numpy.half_precision import in_float32
-from ..special._errors import erfcx_right
+from ..special._errors import SQRT_2PI, SQRT_HALF, erfcx_right
 from ._arguments import arguments, standardized, strong
 
-_SQRT_HALF = math.sqrt(0.5)
-_SQRT_2PI = math.sqrt(2 * math.pi)
 # So many give the digits of floats of 4 and 8 bytes.
 _TERMS: Final = {4: 8, 8: 16}
 
@@ -132,7 +130,7 @@ def _of_interval(a: Any, b: Any, value: Any) -> Any:
 def _log_density(z: Any, a: Any, b: Any) -> Any:
     """log(φ(z) / (Φ(b) − Φ(a))) for a ≤ z ≤ b."""
     mass = _mass(a, b)
-    return _log_ratio(z, mass.end) + mass.lost - lax.log(_SQRT_2PI * mass.scaled)
+    return _log_ratio(z, mass.end) + mass.lost - lax.log(SQRT_2PI * mass.scaled)
 
 
 @_log_density.defjvp
@@ -163,7 +161,7 @@ def _log_part_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 def _slope_at(x: Any, a: Any, b: Any) -> Any:
     """φ(x) / (Φ(b) − Φ(a)), both of which vanish in the tails."""
     mass = _mass(a, b)
-    return lax.exp(_log_ratio(_finite(x), mass.end)) / (_SQRT_2PI * mass.scaled)
+    return lax.exp(_log_ratio(_finite(x), mass.end)) / (SQRT_2PI * mass.scaled)
 
 
 class _Mass(NamedTuple):
@@ -187,8 +185,7 @@ def _mass(a: Any, b: Any) -> _Mass:
     crossing = high > 0
     end = jnp.where(crossing, 0, high)
     below, above = [
-        0.5 * erfcx_right(lax.abs(x) * _SQRT_HALF) * lax.exp(_log_ratio(x, end))
-        for x in (low, high)
+        0.5 * erfcx_right(lax.abs(x) * SQRT_HALF) * lax.exp(_log_ratio(x, end)) for x in (low, high)
     ]
     outside = below + above
     inside = 1 - outside
@@ -204,9 +201,9 @@ def _mass(a: Any, b: Any) -> _Mass:
 
 
 def _narrow_mass(middle: Any, half: Any, end: Any, crossing: Any) -> Any:
-    """The integral of φ from m − h to m + h by its Taylor series in m, for h and m h below 0.3.
+    """The scaled mass from m − h to m + h by the Taylor series of φ in m, for h and m h below 0.3.
 
-    It is φ(m) 2h (1 + He₂(m) h² / 3! + He₄(m) h⁴ / 5! + …), with Hermite's polynomials.
+    The mass is φ(m) 2h (1 + He₂(m) h² / 3! + He₄(m) h⁴ / 5! + …), with Hermite's polynomials.
     """
     product, square = middle * half, lax.square(half)
     previous, term, total = 1.0, product, jnp.ones_like(middle)
@@ -217,7 +214,7 @@ def _narrow_mass(middle: Any, half: Any, end: Any, crossing: Any) -> Any:
     # end − m and end + m, without the rounding of m.
     difference = jnp.where(crossing, -middle, half)
     log_ratio = 0.5 * difference * jnp.where(crossing, middle, 2 * end - half)
-    return lax.exp(log_ratio) * (2 / _SQRT_2PI) * half * total
+    return lax.exp(log_ratio) * (2 / SQRT_2PI) * half * total
 
 
 def _log_ratio(x: Any, end: Any) -> Any:

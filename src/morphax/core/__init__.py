@@ -126,9 +126,10 @@ from .values import (
     carriers,
     carries_aval,
     is_value,
+    number_in,
+    number_of,
     python_scalar_types,
     register_value_type,
-    weak_scalar,
 )
 
 if TYPE_CHECKING:
@@ -291,6 +292,8 @@ __all__ = [
     "not_differentiable",
     "not_linear",
     "note_concretised",
+    "number_in",
+    "number_of",
     "operands_as_captures",
     "outside_transformations",
     "presented",
@@ -310,7 +313,6 @@ __all__ = [
     "unknown_function",
     "unrepeatable",
     "values_of",
-    "weak_scalar",
     "with_axes",
     "with_operands",
     "without_axes",

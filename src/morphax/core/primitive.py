@@ -87,6 +87,7 @@ from .jaxpr import jaxprs_in_params
 from .missing_rules import Rule, not_linear, undeclared
 from .pending_sums import Groups, PendingSums, have_sums
 from .trace import _current
+from .values import in_own_dtypes
 
 
 @final
@@ -161,6 +162,7 @@ class Primitive:
     complex_in_loops: ClassVar[bool | None] = None
     # Of its first operand a window is "read", or "changed", in place where a loop carries it.
     window_in_loops: ClassVar[str] = ""
+    of_one_dtype: ClassVar[bool] = False  # Whether operands must be of one dtype.
     # Whether it may run the programs in its parameters again and again.
     repeats_programs: ClassVar[bool] = False
     # Sets of operands in which it is linear, those of a set together, if not in all or none.
@@ -249,7 +251,13 @@ class Primitive:
 
     def bind(self, *operands: Operand, **params: Param) -> Any:
         """Apply the primitive in the current trace."""
-        return _current.trace.process(self, operands, params)
+        try:
+            return _current.trace.process(self, operands, params)
+        except TypeError:
+            own = in_own_dtypes(operands) if self.of_one_dtype else None
+            if own is None:
+                raise
+            return _current.trace.process(self, own, params)
 
     def to_lojax(self, *operands: Operand, **params: Param) -> Any:
         """The operation on values, some of which may be of types that users define."""

@@ -7,7 +7,7 @@ here, with 64-bit dtypes narrowed unless ``jax_enable_x64`` is set.  Further typ
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -220,13 +220,36 @@ def pinned(x: Operand, aval: ShapedArray) -> Any:
     return x.astype(aval.dtype) if isinstance(x, np.generic) and x.dtype != aval.dtype else x
 
 
-def weak_scalar(value: Operand, aval: ShapedArray) -> Any:
-    """A number of the dtype of an aval whose dtype is weak, as a program keeps it."""
-    kind = _weak_types.get(aval.dtype)
-    return aval.dtype.type(value) if kind is None else kind(value)
+def in_own_dtypes(operands: Sequence[Operand]) -> list[Any] | None:
+    """Operands with each NumPy number in the dtype that it has, or `None` if that changes nothing.
+
+    A number of 64 bits is narrowed where these are not enabled.  Beside an array of its very dtype,
+    which has outlived the block of `enable_x64` that made it, it is meant as it is.
+    """
+    if current_config().enable_x64:
+        return None
+    wide = {aval_of(x).dtype for x in operands} & _narrowed.keys()
+    own = [
+        number_in(x, x.dtype) if isinstance(x, np.generic) and x.dtype in wide else x
+        for x in operands
+    ]
+    return own if any([x is not y for x, y in zip(own, operands, strict=True)]) else None
+
+
+def number_in(value: Any, dtype: DType) -> Any:
+    """A number of a dtype, which no option narrows."""
+    kind = None if current_config().enable_x64 else _narrowed.get(dtype)
+    return dtype.type(value) if kind is None else kind(value)
+
+
+def number_of(value: Any, aval: ShapedArray) -> Any:
+    """A number of the dtype of an aval, weak where that is, which no option narrows."""
+    kind = _weak_types.get(aval.dtype) if aval.weak_type else None
+    return number_in(value, aval.dtype) if kind is None else kind(value)
 
 
 _weak_types = {aval.dtype: type_ for (_, aval), type_ in type_of_pinned.items() if aval.weak_type}
+_narrowed = {aval.dtype: type_ for (_, aval), type_ in type_of_pinned.items() if not aval.weak_type}
 
 
 def _constant_aval(aval: ShapedArray) -> Callable[[Any], ShapedArray]:

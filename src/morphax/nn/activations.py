@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes, lax
 from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
+from ..core import number_in
 from ..engines.reference.replay import replayed
 from ..lax.ground.horner import polynomial
 from ..numpy.complex_numbers import is_complex
@@ -251,7 +252,7 @@ def _with_a_cube(x: Any) -> Any:
     It is NaN where x is, and so are all derivatives.
     """
     if not is_complex(x):
-        bound = np.asarray(40, x.dtype)
+        bound = number_in(40, x.dtype)
         return lax.select(lax.abs(x) > bound, lax.clamp(-bound, x, bound), x)
     # Here it depends on the direction, in which the argument of σ is beyond all numbers.
     size = lax.stop_gradient(jnp.maximum(lax.abs(lax.real(x)), lax.abs(lax.imag(x))))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of
+from ..core import aval_of, number_in
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..util.messages import message
@@ -131,8 +131,8 @@ def nan_to_num(
     limits = dtypes.finfo(dtype)
     for condition, value in (
         (lax.ne(x, x), nan),
-        (isposinf(x), limits.max if posinf is None else posinf),
-        (isneginf(x), limits.min if neginf is None else neginf),
+        (isposinf(x), number_in(limits.max, dtype) if posinf is None else posinf),
+        (isneginf(x), number_in(limits.min, dtype) if neginf is None else neginf),
     ):
         x = where(condition, convert(as_array("nan_to_num", value), dtype), x)
     return convert(x, dtype)
@@ -147,7 +147,7 @@ def _bits(dtype: Any) -> tuple[Any, int, int]:
 def _power_of_two(exponent: Any, dtype: Any) -> Any:
     """2ⁿ, exactly, for exponents of normal numbers."""
     integer, digits, bias = _bits(dtype)
-    biased = lax.add(lax.convert_element_type(exponent, integer), np.asarray(bias, integer)[()])
+    biased = lax.add(convert(exponent, integer), np.asarray(bias, integer)[()])
     shifted = lax.shift_left(biased, np.asarray(digits, integer)[()])
     return lax.bitcast_convert_type(shifted, dtype)
 
@@ -225,12 +225,12 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     biased = lax.bitwise_and(bits, number(2 * bias + 1)[()])
     ordinary = lax.bitwise_and(isfinite(x), lax.ne(x, 0))
     exponent = lax.sub(biased, number(bias - 1)[()])
-    exponent = lax.mul(exponent, lax.convert_element_type(ordinary, integer))
+    exponent = lax.mul(exponent, convert(ordinary, integer))
     # In two halves, neither of which is a power beyond the range.
     half = lax.shift_right_arithmetic(exponent, number(1)[()])
     for part in (half, lax.sub(exponent, half)):
         x = lax.mul(x, _power_of_two(lax.neg(part), dtype))
-    lift = lax.mul(lax.convert_element_type(subnormal, integer), number(digits)[()])
+    lift = lax.mul(convert(subnormal, integer), number(digits)[()])
     return x, lax.convert_element_type(lax.sub(exponent, lift), np.int32)
 
 
@@ -248,7 +248,7 @@ def _normalised(x: Any) -> tuple[Any, Any]:
     below = lax.lt(unsigned, number(1 << digits)[()])
     subnormal = lax.bitwise_and(below, lax.ne(unsigned, number(0)[()]))
     # The bits of a subnormal number are its multiple of the smallest one.
-    size = lax.mul(lax.convert_element_type(unsigned, dtype), _number(2.0 ** (1 - bias), dtype))
+    size = lax.mul(convert(unsigned, dtype), _number(2.0 ** (1 - bias), dtype))
     exact = lax.select(lax.lt(bits, number(0)[()]), lax.neg(size), size)
     product = lax.mul(x, _number(2.0**digits, dtype))
     lifted = lax.add(product, lax.stop_gradient(lax.sub(exact, product)))

@@ -288,7 +288,7 @@ def poly(seq_of_zeros: Any) -> Any:
     (zeros,) = _vectors("poly", *_inexact("poly", zeros))
     if not zeros.aval.size:
         return lax.full((), 1, zeros.aval.dtype)
-    start = AtIndex(lax.full((zeros.aval.size + 1,), 0, zeros.aval.dtype), 0).set(1)
+    start = AtIndex(lax.full_like(zeros, 0, shape=(zeros.aval.size + 1,)), 0).set(1)
 
     def step(p: Any, zero: Any) -> tuple[Any, None]:
         """Multiply by x − zero: the coefficients, less those of a power higher times the zero."""

@@ -149,7 +149,7 @@ def linspace(
     low, high = as_array("linspace", start), as_array("linspace", stop)
     common, _ = inexact_type("linspace", low, high)
     target = common if dtype is None else dtypes.requested(dtype, "linspace")
-    wide = np.dtype(np.float32) if common.itemsize < 4 else common
+    wide = np.dtype(np.float32) if common.itemsize < 4 else dtypes.canonicalize(common)
     low, high = convert(low, wide), convert(high, wide)
     shape = common_shape("linspace", (low.aval, high.aval))
     low, high = repeated(low, shape), repeated(high, shape)

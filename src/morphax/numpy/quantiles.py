@@ -297,7 +297,7 @@ def _of_sorted(values: Any, q: Any, method: str, nan_counts: bool) -> Any:
         undefined = lax.slice_in_dim(missing, size - 1, size, axis=-1)
     else:
         ndim = aval_of(values).ndim - 1
-        count = lax.reduce_sum(lax.convert_element_type(lax.bitwise_not(missing), dtype), (ndim,))
+        count = lax.reduce_sum(convert(lax.bitwise_not(missing), dtype), (ndim,))
         shape = (*aval_of(count).shape, aval_of(q).shape[0])
         count = lax.broadcast_in_dim(count, shape, tuple(range(ndim)))
         position = _position(broadcast_to(q, shape), count, method)

@@ -55,7 +55,7 @@ def _sum_with_half_the_ends(y: Any) -> Any:
     """The sum of pairs of neighbours, halved, along the last axis: each number is read once."""
     ends = _half_the_ends(y)
     # Infinite ends are in the sum, from which half of them cannot be taken away.
-    return lax.sub(sum_(y, -1), where(isfinite(ends), ends, 0))
+    return lax.sub(sum_(y, -1), where(isfinite(ends), ends, lax.full_like(ends, 0)))
 
 
 _sum_with_half_the_ends.defjvps(lambda t, out, y: lax.sub(sum_(t, -1), _half_the_ends(t)))

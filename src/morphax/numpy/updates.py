@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..config import current as current_config
-from ..core import aval_of, carries_aval
+from ..core import aval_of, carries_aval, number_in
 from ..dtypes.numbers import checked_int
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
@@ -162,7 +162,7 @@ def _as_update(name: str, x: Any, values: Any) -> Any:
     holds = _HOLDS.get(type(values))
     if holds and getattr(x.aval.dtype, "kind", "V") in holds and not x.aval.weak_type:
         if -_EVERYWHERE <= values <= _EVERYWHERE:
-            return x.aval.dtype.type(values)  # what conversion would come to
+            return number_in(values, x.aval.dtype)  # what conversion would come to
     values = as_array(where, values)
     aval, target = aval_of(values), x.aval
     if isinstance(target.dtype, dtypes.ExtendedDType):

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import Operand, ShapedArray, aval_of, frames_hidden_in
+from ..core import Operand, ShapedArray, aval_of, frames_hidden_in, number_of
 from ..tree import PyTreeDef
 from ..util.messages import message
 from .derivative_maps import cotangent_output
@@ -134,7 +134,7 @@ def _value_and_grad(
 
 def _one_like(aval: ShapedArray) -> Any:
     """The number 1 with dtype and weakness of `aval`."""
-    return 1.0 if aval_of(1.0) is aval else np.ones((), aval.dtype)[()]
+    return 1.0 if aval_of(1.0) is aval else number_of(1, aval)
 
 
 def is_single(argnums: ArgNums) -> bool:

@@ -185,7 +185,9 @@ def _basis(example: Any) -> Any:
 def _block(total: Dim, start: Dim, aval: Any, dtype: Any) -> Any:
     """Those of `total` vectors of a basis whose ones are in an array, which begins at `start`."""
     sizes_are_known = is_static((total, start, aval.size))
-    if sizes_are_known and (dtype == dtypes.float0 or _is_written_out(total * aval.size)):
+    is_kept = dtypes.canonicalize(dtype) == dtype  # a constant may be narrowed
+    is_small = is_kept and _is_written_out(total * aval.size)
+    if sizes_are_known and (dtype == dtypes.float0 or is_small):
         block = np.zeros((total, aval.size), dtype)
         if dtype != dtypes.float0:
             block[np.arange(start, start + aval.size), np.arange(aval.size)] = 1

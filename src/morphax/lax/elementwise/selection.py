@@ -20,6 +20,7 @@ from ...core import (
     is_undefined_primal,
     is_zero,
     like,
+    number_in,
     same_axes,
 )
 from ...core.pending_sums import Groups
@@ -40,7 +41,7 @@ from .complex import real_dtype
 
 def scalar_like(value: Any, x: Any) -> Any:
     """`value` as a scalar of the dtype of `x`."""
-    return aval_of(x).dtype.type(value)
+    return number_in(value, aval_of(x).dtype)
 
 
 def zero_beside(x: Any) -> Any:

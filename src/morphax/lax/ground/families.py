@@ -48,6 +48,7 @@ class Elementwise(Primitive):
     """
 
     accepts: ClassVar[DtypeKind] = NUMBER
+    of_one_dtype = True
     reads = "alike"
     numpy: ClassVar[Callable[..., Any]]
     stablehlo: ClassVar[str]

@@ -25,8 +25,8 @@ from ...core import (
     is_undefined_primal,
     is_zero,
     like,
+    number_of,
     same_axes,
-    weak_scalar,
     without_axes,
 )
 from ...core.varying import varying_over
@@ -384,7 +384,7 @@ def zeros(aval: Any) -> Any:
         return aval.vspace_zero()
     if isinstance(aval.dtype, ExtendedDType):
         return Array(aval, np.zeros(aval.shape, aval.dtype.physical_dtype))
-    scalar = weak_scalar(0, aval) if aval.weak_type else np.zeros((), aval.dtype)[()]
+    scalar = number_of(0, aval)
     has_sums = aval.split is not None and aval.split.has_sums
     zero = broadcast_to(scalar, aval.shape, aval.split) if aval.shape or has_sums else scalar
     return varying_over(zero, aval.vma) if aval.vma else zero

@@ -8,26 +8,37 @@ repeated.  The decision depends on avals alone and is remembered.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ... import dtypes
-from ...core import aval_of, carriers
+from ...config import current as current_config
+from ...core import aval_of, carriers, number_in
 from ...core.dims import Shape, broadcast_shapes
+from ...dtypes.catalogue import NARROW
 from ...dtypes.numbers import bounds, checked_int
 from ...util.memo import ResultTable
 from .linear_structure import broadcast_in_dim_p
 
 _SCALARS = frozenset({bool, int, float, complex})
+_WIDE_NUMBERS = frozenset({dtype.type for dtype in NARROW})
+_KINDS = _SCALARS | _WIDE_NUMBERS
+
+Change = Callable[[Any], Any]
 
 
 def standardize(*operands: Any) -> Sequence[Any]:
-    """Operands with Python scalars cast and axes of size 1 repeated to the common shape."""
+    """Operands with Python scalars cast and axes of size 1 repeated to the common shape.
+
+    Arrays of 64 bits that have outlived the block of `enable_x64` that made them are narrowed where
+    others are narrow.
+    """
     avals = tuple([x.aval if type(x) in carriers else aval_of(x) for x in operands])
     if avals[0] is avals[-1] and len(avals) <= 2:
         return operands
-    plan = _plans[avals, tuple([type(x) if type(x) in _SCALARS else None for x in operands])]
+    plan = _plans[avals, tuple([type(x) if type(x) in _KINDS else None for x in operands])]
     if not plan:
         return operands
     values = list(operands)
@@ -36,21 +47,34 @@ def standardize(*operands: Any) -> Sequence[Any]:
     return values
 
 
-def _plan(
-    avals: tuple[Any, ...], kinds: tuple[type | None, ...]
-) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
-    """Which operands of these avals, or Python scalars of these types, are to change, and how."""
+def _plan(avals: tuple[Any, ...], kinds: tuple[type | None, ...]) -> tuple[tuple[int, Change], ...]:
+    """Which operands of these avals, or numbers of these types, are to change, and how."""
     arrays = [a for a, kind in zip(avals, kinds, strict=True) if kind is None]
+    numbers = [a for a, kind in zip(avals, kinds, strict=True) if kind in _WIDE_NUMBERS]
+    arrays = arrays or numbers
     dtype = (arrays or avals)[0].dtype
     weak = all([a.weak_type for a in arrays])
     shape = _common_shape([a.shape for a in avals])
-    changes = [
-        _cast(kind, dtype, weak)
-        if arrays and kind is not None and a.dtype != dtype and _fits(a.dtype, dtype)
-        else _repeat(a.shape, shape)
-        for a, kind in zip(avals, kinds, strict=True)
-    ]
-    return tuple([(i, change) for i, change in enumerate(changes) if change is not None])
+    found = {a.dtype for a in arrays}
+    changes: list[tuple[int, Change | None]] = []
+    for i, (a, kind) in enumerate(zip(avals, kinds, strict=True)):
+        if kind in _WIDE_NUMBERS:
+            is_narrowed = a.dtype != dtype == np.dtype(kind)
+            changes.append((i, partial(number_in, dtype=dtype) if is_narrowed else None))
+        elif kind is not None:
+            is_cast = arrays and a.dtype != dtype and _fits(a.dtype, dtype)
+            changes.append((i, _cast(kind, dtype, weak) if is_cast else None))
+        else:
+            changes += [(i, _narrow(a.dtype, found)), (i, _repeat(a.shape, shape))]
+    return tuple([(i, change) for i, change in changes if change is not None])
+
+
+def _narrow(dtype: Any, found: set[Any]) -> Change | None:
+    """How an array of 64 bits is narrowed beside arrays of these dtypes."""
+    half = NARROW.get(dtype)
+    if half is None or half not in found:
+        return None
+    return lambda x: x if current_config().enable_x64 else x.astype(half)
 
 
 _plans = ResultTable(_plan)

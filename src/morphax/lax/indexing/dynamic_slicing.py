@@ -115,6 +115,7 @@ class DynamicUpdateSlice(Primitive):
     """An array with the block that starts at a given place replaced."""
 
     name = "dynamic_update_slice"
+    of_one_dtype = True
     window_in_loops = "changed"
     linear_sets = ((0, 1),)
     reads = "elsewhere"

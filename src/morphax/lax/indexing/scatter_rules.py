@@ -51,6 +51,7 @@ class Scattering(Primitive):
     accepts: ClassVar[DtypeKind] = ANY
     # By which operation updates are combined with elements, one after the other; "" replaces them.
     combines: ClassVar[str | None] = None
+    of_one_dtype = True
     narrow_in_loops = "kept"
     window_in_loops = "changed"
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core import AxisFlow, BatchAxes, Primitive, aval_of, like, not_linear
+from ...core import AxisFlow, BatchAxes, Primitive, aval_of, like, not_linear, number_in
 from ...core.dims import Dim, Shape
 from ...errors import ShapeError
 from ...util.messages import message
@@ -48,6 +48,7 @@ class MatrixOperation(Primitive):
     places: ClassVar[tuple[int, ...]] = ()
     """Which operands are int32; the others are of one dtype that LAPACK computes in."""
 
+    of_one_dtype = True
     transpose = not_linear()
 
     def results(self, dtype: Any, *shapes: Shape, **params: Any) -> list[Result]:
@@ -196,4 +197,4 @@ def symmetrized(name: str, x: Any) -> Any:
     if aval.ndim < 2:
         raise unfit(name, [aval], (2,))
     square(name, aval.shape[-2:])
-    return mul(add(x, adjoint(x)), np.asarray(0.5, aval.dtype))
+    return mul(add(x, adjoint(x)), number_in(0.5, aval.dtype))

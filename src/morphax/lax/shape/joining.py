@@ -37,6 +37,7 @@ class Concatenate(Primitive):
     name = "concatenate"
     moves = True
     linear = True
+    of_one_dtype = True
     reads = "elsewhere"
     key_use = "joins"
 

@@ -156,6 +156,7 @@ class Pad(Primitive):
     name = "pad"
     moves = True
     linear = True
+    of_one_dtype = True
     reads = "elsewhere"
 
     def abstract_eval(self, x: Any, padding_value: Any, *, padding_config: Any) -> ShapedArray:
@@ -239,8 +240,7 @@ class Pad(Primitive):
 
 def _check_padding(x: Any, padding_value: Any, padding_config: Any) -> None:
     if x.dtype != padding_value.dtype or padding_value.shape:
-        error = ValueError if padding_value.shape else TypeError
-        raise error(
+        raise (ValueError if padding_value.shape else TypeError)(
             message(
                 "lax.pad, argument padding_value",
                 given=padding_value.str_short(short_dtypes=False),

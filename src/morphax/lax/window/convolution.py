@@ -50,6 +50,7 @@ class ConvGeneralDilated(Primitive):
     """Convolution with dilations and groups; see the module's text."""
 
     name = "conv_general_dilated"
+    of_one_dtype = True
     most_by_loops = 1024
     narrow_in_loops = "rounded"
 

@@ -28,6 +28,7 @@ from ...core.dims import max_dim
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.elementwise.complex import real_dtype
+from ...lax.elementwise.convert import convert
 from ...lax.linalg.matrix_stacks import adjoint, product, symmetrized
 from ...lax.linalg.spectra import real_part, scaled_columns, weighted
 from ...util.messages import message
@@ -212,7 +213,7 @@ def _counted(name: str, s: Any, share: Any, epsilons: int, *, strictly: bool = T
 
 def _bound(name: str, s: Any, share: Any) -> Any:
     """`s` times a number, or one for each matrix."""
-    share = lax.convert_element_type(as_array(f"linalg.{name}", share), aval_of(s).dtype)
+    share = convert(as_array(f"linalg.{name}", share), aval_of(s).dtype)
     if aval_of(share).ndim:
         share = broadcast_to(lax.expand_dims(share, (aval_of(share).ndim,)), aval_of(s).shape)
     return lax.mul(s, lax.stop_gradient(share))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ... import lax
+from ... import dtypes, lax
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.ground.axes import integer, integer_tuple
@@ -82,7 +82,8 @@ def inv(a: Any) -> Any:
                [0.  , 0.25]], dtype=float32)
     """
     a = square_matrices("inv", a)
-    return solved(a, eye(a.aval.shape[-1], dtype=a.aval.dtype))
+    dtype = dtypes.canonicalize(a.aval.dtype)  # arrays of 64 bits may be where others are narrowed
+    return solved(lax.convert_element_type(a, dtype), eye(a.aval.shape[-1], dtype=dtype))
 
 
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:

@@ -11,6 +11,7 @@ from ... import numpy as jnp
 from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...engines.reference.replay import replayed
+from ...lax.elementwise.convert import convert
 from ...numpy.half_precision import in_float32
 from ...util.messages import message
 from ._gamma_function import gamma_p
@@ -80,7 +81,7 @@ def gammasgn(x: Any) -> Any:
     negative = jnp.where(jnp.remainder(below, 2) == 0, 1.0, -1.0)
     negative = jnp.where((x == below) | jnp.isnan(x), np.nan, negative)
     sign = jnp.where(x == 0, jnp.copysign(1.0, x), jnp.where(x > 0, 1.0, negative))
-    return lax.convert_element_type(sign, aval_of(x).dtype)
+    return convert(sign, aval_of(x).dtype)
 
 
 def gamma(x: Any) -> Any:
@@ -95,7 +96,7 @@ def gamma(x: Any) -> Any:
     if jnp.issubdtype(x.dtype, np.complexfloating):
         return lax.exp(loggamma(x))
     # The dtype is one for good, as in JAX.
-    return gamma_p.bind(lax.convert_element_type(x, aval_of(x).dtype))
+    return gamma_p.bind(convert(x, aval_of(x).dtype))
 
 
 @in_float32

@@ -101,3 +101,11 @@ def test_numbers_that_fit_nothing_are_refused_as_ever():
         lax.add(jnp.ones(2), jnp.ones(2, "int32"))
     with pytest.raises(TypeError, match="equal dtypes"):
         lax.add(jnp.ones(2, "float16"), np.float64(1))
+
+
+def test_counts_of_64_bits_say_how_often_to_repeat():
+    with jax.enable_x64(True):
+        counts = jnp.asarray([2, 0, 1], "uint64")
+        assert jnp.repeat(jnp.arange(3), counts).tolist() == [0, 0, 2]
+        with pytest.raises(ValueError, match="not negative"):
+            jnp.repeat(jnp.arange(3), jnp.asarray([2, 0, 2**63], "uint64"))

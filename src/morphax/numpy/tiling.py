@@ -119,8 +119,10 @@ def _known_counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
     fix = "Pass total_repeat_length=, or mark the argument static (static_argnums of jit)."
     counts = concrete_values("jnp.repeat, argument repeats", repeats, fix)
     fits = counts.shape in ((), (1,), (size,)) and counts.dtype.kind in "iub"
-    if fits and not (counts < 0).any():
-        return np.broadcast_to(counts, (size,))
+    if fits:
+        signed = counts.astype(np.int64)  # NumPy takes no uint64
+        if not (signed < 0).any():
+            return np.broadcast_to(signed, (size,))
     raise (ValueError if counts.dtype.kind in "iub" else TypeError)(
         message(
             "jnp.repeat, argument repeats",

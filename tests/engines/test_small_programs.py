@@ -13,6 +13,7 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import core, lax
 from morphax.engines.reference import small_programs
+from morphax.engines.reference.fusion import Chain
 from morphax.engines.reference.kernel_program import kernel_program
 from morphax.engines.reference.small_programs import SmallProgram, parts_of
 
@@ -188,6 +189,13 @@ def test_what_is_large_or_wide_stays_as_it_was() -> None:
         assert not _has_small(lambda x: x * 2 + 1, jnp.ones(5, jnp.float64))
     assert not _has_small(lambda x: x * 2 + 1, _ones(0))
     assert not _has_small(lambda key: jax.random.bits(key, (4,)) + 1, jax.random.key(0))
+
+
+def test_few_wide_numbers_are_chains() -> None:
+    with jax.enable_x64(True):
+        parts = _program_of(lambda x: (x * 2 + 1).reshape(5, 1), jnp.ones(5, jnp.float64))
+    assert type(parts[0]) is Chain
+    assert len(parts) == 2
 
 
 def _has_small(function: Any, *operands: Any) -> bool:

@@ -269,7 +269,7 @@ def parts_of(
     runs: list[tuple[bool, list[Equation]]] = []
     for eqn in left:
         small = _is_small(eqn)
-        if not (small and runs and runs[-1][0]):
+        if not (runs and runs[-1][0] == small):
             runs.append((small, []))
         runs[-1][1].append(eqn)
     read: set[Any] = {v for v in results if type(v) is Var}

@@ -7,7 +7,7 @@ dividend; x / 0 has all bits set, x rem 0 is x, and the least integer divided by
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from ..ground.kinds import NUMBER, REAL
 from ..ground.operands import standardize
 from .convert import convert_element_type
 from .rounding import RoundingMethod, round_p
+
+T = TypeVar("T")
 
 
 @final
@@ -176,6 +178,20 @@ def _complex_quotient(x: Any, y: Any) -> Any:
 def inverse(x: Any) -> Any:
     """1 / x of a NumPy array of floats or complex numbers."""
     return _quotient(np.ones_like(x), x)
+
+
+def power_by_squaring(x: T, exponent: int, multiply: Callable[[T, T], T]) -> T:
+    """A positive integer power of x in at most 2 log₂ `exponent` multiplications."""
+    result: T | None = None
+    square = x
+    while True:
+        if exponent & 1:
+            result = square if result is None else multiply(result, square)
+        exponent >>= 1
+        if not exponent:
+            assert result is not None, "a positive number has a highest bit"
+            return result
+        square = multiply(square, square)
 
 
 def _boxed(z: Any) -> Any:

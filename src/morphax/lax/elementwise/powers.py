@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, final
+from typing import Any, final
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ..ground.families import (
 from ..ground.kinds import FLOATING, INEXACT, INTEGER, NUMBER
 from ..ground.narrow import widened
 from ..ground.operands import standardize
-from .arithmetic import div, inverse, mul, sub
+from .arithmetic import div, inverse, mul, power_by_squaring, sub
 from .bitwise import bitwise_and, bitwise_not
 from .comparison import eq, ne
 from .complex import above_the_cut
@@ -33,21 +33,8 @@ from .convert import convert
 from .exponential import log
 from .selection import scalar_like, select_n_p
 
-T = TypeVar("T")
-
-
-def power_by_squaring(x: T, exponent: int, multiply: Callable[[T, T], T]) -> T:
-    """A positive integer power of x in at most 2 log₂ `exponent` multiplications."""
-    result: T | None = None
-    square = x
-    while True:
-        if exponent & 1:
-            result = square if result is None else multiply(result, square)
-        exponent >>= 1
-        if not exponent:
-            assert result is not None, "a positive number has a highest bit"
-            return result
-        square = multiply(square, square)
+# As arrays, of which NumPy need not make any.
+_ZERO, _INFINITY, _MINUS_INFINITY = np.array(0.0), np.array(np.inf), np.array(-np.inf)
 
 
 @final
@@ -132,6 +119,23 @@ class IntegerPow(Elementwise):
         return mul(t, mul(float(y), rest))
 
 
+def _power_of_doubles(x: Any, y: Any) -> Any:
+    power = np.power(x, y)
+    if y.size != 1 or y.item() != 0.5:
+        return power
+    # NumPy takes the square root, which differs at −0 and −∞ (C99, F.10.4.4).
+    power = np.asarray(power + _ZERO)
+    np.copyto(power, _INFINITY, where=x == _MINUS_INFINITY)
+    return power
+
+
+def _power_of_complex(x: Any, y: Any) -> Any:
+    # Zero has real positive powers only, and its power 0 is 1.
+    vanishing = (x == 0) & (y != 0)
+    defined = (y.imag == 0) & (y.real > 0)
+    return np.where(vanishing, np.where(defined, 0, np.nan * (1 + 1j)), np.power(x, y))
+
+
 @final
 class Pow(Elementwise):
     """xʸ, element by element; y may be of integer dtype.
@@ -156,20 +160,15 @@ class Pow(Elementwise):
             )
         return like(x, y, shape=elementwise_shape(self.name, (x, y)))
 
+    def kernel(self, x: Any, y: Any) -> Callable[..., Any] | None:
+        is_plain = x.dtype == y.dtype == np.float64
+        return _power_of_doubles if is_plain else super().kernel(x, y)
+
     def evaluate(self, x: Any, y: Any) -> Any:
         narrow = widened(x)
         base = narrow.astype(np.float64) if narrow.dtype == np.float32 else narrow
-        exponent = y.astype(base.dtype)
-        power = np.power(base, exponent).astype(narrow.dtype)
-        if base.dtype.kind == "c":
-            # Zero has real positive powers only, and its power 0 is 1.
-            vanishing = (base == 0) & (exponent != 0)
-            defined = (exponent.imag == 0) & (exponent.real > 0)
-            power = np.where(vanishing, np.where(defined, 0, np.nan * (1 + 1j)), power)
-        elif exponent.size == 1 and exponent == 0.5:
-            # NumPy takes the square root, which differs at −0 and −∞ (C99, F.10.4.4).
-            power = np.where(base == -np.inf, np.inf, power + 0)
-        return power.astype(x.dtype)
+        power = _power_of_complex if base.dtype.kind == "c" else _power_of_doubles
+        return power(base, y.astype(base.dtype)).astype(narrow.dtype).astype(x.dtype)
 
     def fused(self, x: Any, y: Any) -> str | None:
         return super().fused(x, y) if x.dtype == y.dtype else None

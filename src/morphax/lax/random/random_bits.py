@@ -22,7 +22,7 @@ here (`random._halved_counters`).  Reference: see `threefry`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -224,9 +224,18 @@ class Draw(KeyOperation):
         return _inner_axes(keys, shape)
 
     def evaluate(self, keys: Any, *, shape: Any, bit_width: int = 64) -> Any:
-        out = np.empty((keys.size, math.prod(shape)), f"uint{bit_width}")
-        _draw(keys.reshape(-1), out)
-        return out.reshape(keys.shape + shape)
+        return self.kernel(keys, shape=shape, bit_width=bit_width)(keys)
+
+    def kernel(self, keys: Any, *, shape: Any, bit_width: int = 64) -> Callable[..., Any]:
+        whole, dtype = (*keys.shape, *shape), np.dtype(f"uint{bit_width}")
+        rows = keys.size, math.prod(shape)
+
+        def draw(keys: Any) -> Any:
+            out = np.empty(rows, dtype)
+            _draw(keys.reshape(-1), out)
+            return out.reshape(whole)
+
+        return draw
 
     def lower(self, b: Builder, out: Any, keys: Value, **params: Any) -> Value:
         if may_call_bits(b, keys.aval, out):

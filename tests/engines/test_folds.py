@@ -31,6 +31,9 @@ SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
     ((4, 3, 4, 3, 4, 3), (0, 1, 2, 3, 4, 5)),
     ((4, 3, 4, 3, 4, 3), (0, 2, 4)),
     ((2,) * 11, tuple(range(10))),
+    *[((n, 261), (0,)) for n in (2, 7, 8, 9, 31, 32)],
+    ((3, 4, 9), (0, 1)),
+    ((4, 16, 5, 3), (0, 2)),
 ]
 
 
@@ -43,6 +46,21 @@ def test_sums_of_integers_are_exact() -> None:
         total, top = codes.call(name, x)
         np.testing.assert_array_equal(total, x.sum(axes, np.int32), f"{shape} over {axes}")
         np.testing.assert_array_equal(top, x.max(axes), f"{shape} over {axes}")
+
+
+@pytest.mark.parametrize("rows", [2, 8, 9, 32])
+def test_few_rows_are_added_in_their_order(rows: int) -> None:
+    codes = MachineCodes()
+    x = np.random.default_rng(rows).normal(size=(rows, 300)).astype(np.float32)
+    x[:, 0], x[1, 1], x[:, 2] = -0.0, np.nan, np.inf
+    total, top = codes.call(codes.add(lambda x: [x.sum(0), lax.reduce_min(x, (0,))], x), x)
+    expected = np.zeros(300, np.float32)
+    for row in x:
+        expected = expected + row
+    np.testing.assert_array_equal(total, expected)
+    np.testing.assert_array_equal(top, x.min(0))
+    assert not np.signbit(total[0])
+    assert np.signbit(top[0])
 
 
 @pytest.mark.parametrize("terms", [1, 33, 97, 257, 1024, 1031])

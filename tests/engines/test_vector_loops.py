@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +25,10 @@ from morphax.engines.loops.program import (
     Statement,
     Store,
 )
+from morphax.engines.native.llvm_text import llvm_module
 from morphax.engines.native.vector_loops import VectorLoop, vector_loop
 from morphax.transforms.make_jaxpr import make_jaxpr
+from tests.engines.c_library import checked_program
 from tests.engines.machine_code_calls import call, compiled
 
 F32 = np.dtype(np.float32)
@@ -123,3 +126,21 @@ def test_powers_of_one_base_have_the_bits_of_single_ones() -> None:
         (found,) = call(*together, base, x)
         expected = np.stack([call(*alone, base, y)[0] for y in x])
         assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_what_is_chosen_is_stored_whole(dtype: type) -> None:
+    x = np.random.default_rng(0).normal(size=(200, 37)).astype(np.float32)
+    x[7, 3], x[:, 4], x[9, 4] = np.nan, -0.0, 0.0
+    x[:, 5], x[8, 6] = -np.inf, np.inf
+    with np.errstate(invalid="ignore"):
+        given = x.astype(dtype)
+    with jax.enable_x64(True):
+        program, code = compiled(make_jaxpr(lambda x: lax.reduce_max(x, (0,)))(given))
+    (found,) = call(program, code, given)
+    np.testing.assert_array_equal(found, np.max(given, 0))
+    if dtype is not np.int32:
+        assert not np.signbit(found[4])
+    # LLVM would make a slow store by a mask of it.
+    assert re.search(r"(%x\d+) = freeze .*\n(?:.*\n)?  store .* \1, ptr", llvm_module(program))
+    assert "freeze" not in llvm_module(checked_program(make_jaxpr(lambda x: x.sum(0))(x), "f"))

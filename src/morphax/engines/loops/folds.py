@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import islice, product
 from typing import final
 
 from .builder import Builder
@@ -23,6 +24,10 @@ from .values import Indices, Place
 _MOST = 32
 # So many elements are worth a vector.
 _VECTOR = 8
+# So many terms are folded in registers: caches may have room for no more rows that are far apart.
+_FEW = 8
+# So many lanes are worth that for more terms, which takes a line of text for each.
+_MANY_LANES = 256
 
 
 @final
@@ -34,19 +39,34 @@ class Fold:
         lanes: which of them are no terms.
         operation: of two scalars.
         identity: of the operation.
+        is_cheap: whether a term is hardly more than its load, and may be read at many places.
     """
 
     def __init__(
-        self, extents: Sequence[int], lanes: Sequence[bool], operation: str, identity: Operand
+        self,
+        extents: Sequence[int],
+        lanes: Sequence[bool],
+        operation: str,
+        identity: Operand,
+        *,
+        is_cheap: bool = False,
     ) -> None:
         self.extents, self.lanes = list(extents), list(lanes)
         self.operation, self.identity = operation, identity
         self.axis, self.rows = self._split()
+        self.widths = [n for n, is_lane in zip(self.extents, self.lanes, strict=True) if is_lane]
+        self.is_in_registers = is_cheap and self._has_few_terms()
 
     @property
     def reads_twice(self) -> bool:
         """Whether terms are read at two places of the text."""
         return self.rows > 1 and self.extents[self.axis] % self.rows > 0
+
+    def _has_few_terms(self) -> bool:
+        """Whether they are no more than are worth a line each, if there are vectors of lanes."""
+        lanes = math.prod(self.widths)
+        few = _MOST if lanes >= _MANY_LANES else _FEW
+        return lanes >= _VECTOR and math.prod(self.extents) <= few * lanes
 
     def _split(self) -> tuple[int, int]:
         """Which axis is taken for how many rows; one row, if the fold is short."""
@@ -85,6 +105,9 @@ class Fold:
             self._write_rows(b, term, target, at)
             return
         w, nest = b.writer, b.fusion.nest
+        if self.is_in_registers:
+            self._write_in_registers(b, term, target, at)
+            return
 
         def clear(*lane: Index) -> None:
             w.store(target, at(lane), self.identity)
@@ -94,9 +117,37 @@ class Fold:
             there = at(tuple(lane))
             w.store(target, there, w.op(self.operation, w.load(target, there), term(indices)))
 
-        widths = [n for n, is_lane in zip(self.extents, self.lanes, strict=True) if is_lane]
-        nest(widths, clear, is_independent=True)
+        nest(self.widths, clear, is_independent=True)
         nest(self.extents, add, is_independent=self.lanes)
+
+    def _write_in_registers(
+        self,
+        b: Builder,
+        term: Callable[[Indices], Operand],
+        target: Buffer,
+        at: Callable[[Indices], Index],
+    ) -> None:
+        """Fold few terms of each lane at once, in their order."""
+        w, begins = b.writer, True
+        numbers = product(
+            *[
+                range(1 if is_lane else n)
+                for n, is_lane in zip(self.extents, self.lanes, strict=True)
+            ]
+        )
+
+        def fold(*lane: Index) -> None:
+            total = self.identity if begins else w.load(target, at(lane))
+            for number in group:
+                others = iter(lane)
+                each = zip(number, self.lanes, strict=True)
+                here = tuple([next(others) if is_lane else Index((), n) for n, is_lane in each])
+                total = w.op(self.operation, total, term(here))
+            w.store(target, at(lane), total)
+
+        while group := tuple(islice(numbers, _FEW)):
+            b.fusion.nest(self.widths, fold, is_independent=True)
+            begins = False
 
     def _write_rows(
         self,
@@ -108,31 +159,31 @@ class Fold:
         """Add rows to the first one, put what fills no row beside it, and fold that."""
         w, nest = b.writer, b.fusion.nest
         length, rest = divmod(self.extents[self.axis], self.rows)
-        partial = w.buffer("sums", self._with(length + rest), self.identity.dtype)
-        place = Place.whole(partial)
+        sums = w.buffer("sums", self._with(length + rest), self.identity.dtype)
+        place = Place.whole(sums)
 
         def moved(indices: Indices, by: Index) -> Indices:
             here = indices[self.axis].plus(by)
             return (*indices[: self.axis], here, *indices[self.axis + 1 :])
 
         def clear(*indices: Index) -> None:
-            w.store(partial, place.at(indices), self.identity)
+            w.store(sums, place.at(indices), self.identity)
 
         def add(row: Index, *indices: Index) -> None:
             there = place.at(indices)
             value = term(moved(indices, row.times(length)))
-            w.store(partial, there, w.op(self.operation, w.load(partial, there), value))
+            w.store(sums, there, w.op(self.operation, w.load(sums, there), value))
 
         def put(*indices: Index) -> None:
             value = term(moved(indices, Index((), self.rows * length)))
-            w.store(partial, place.at(moved(indices, Index((), length))), value)
+            w.store(sums, place.at(moved(indices, Index((), length))), value)
 
         inner = self._with(length)
         nest(inner, clear, is_independent=True)
         nest([self.rows, *inner], add, is_independent=[False] + [True] * len(inner))
         nest(self._with(rest), put, is_independent=True)
-        left = Fold(partial.shape, self.lanes, self.operation, self.identity)
-        left.write(b, lambda indices: w.load(partial, place.at(indices)), target, at)
+        left = Fold(sums.shape, self.lanes, self.operation, self.identity)
+        left.write(b, lambda indices: w.load(sums, place.at(indices)), target, at)
 
     def _with(self, extent: int) -> list[int]:
         """The extents, with another one of the axis that is split."""

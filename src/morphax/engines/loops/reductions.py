@@ -17,6 +17,9 @@ from .program import ORIGIN, DType, Index, Operand
 from .scalars import converted
 from .values import Indices, Value
 
+# A term of no more operations may be written several times.
+_CHEAP = 2
+
 
 def reduced(
     b: Builder, out: Any, x: Value, axes: Sequence[int], operation: str, identity: Operand
@@ -37,7 +40,8 @@ def reduced(
     outer = [i for i in kept if not are_rows or all([i < axis for axis in axes])]
     inner = [i for i in range(x.ndim) if i not in outer]
     lanes = [i in kept for i in inner]
-    fold = Fold([x.shape[i] for i in inner], lanes, operation, identity)
+    is_cheap = x.place is not None or (x.cost <= _CHEAP and not x.is_shared)
+    fold = Fold([x.shape[i] for i in inner], lanes, operation, identity, is_cheap=is_cheap)
     if fold.reads_twice:
         x = b.settled(x)
     place = b.new(out, name="sum")

@@ -164,17 +164,19 @@ class MaskedSteps(VectorSteps):
         if type_ != wide("i1", self.width):
             value = self.in_memory(value, buffer)
         if factor == 0:
-            self._put_copies(type_, place, value, buffer.dtype.itemsize)
+            self._put_copies(buffer, type_, place, value)
         else:
             self._scatter(buffer, place, value)
 
-    def _put_copies(self, type_: str, place: str, value: str, align: int) -> None:
+    def _put_copies(self, buffer: Buffer, type_: str, place: str, value: str) -> None:
         """Store an element of all members; of those that do not run, the old one."""
-        p = self.printer
+        p, align = self.printer, buffer.dtype.itemsize
         if self.mask is not None:
             old = p.new(f"load {type_}, ptr {place}, align {align}")
             masks = wide("i1", self.width)
             value = p.new(f"select {masks} {self.mask}, {type_} {value}, {type_} {old}")
+            if buffer.size > 1:
+                value = self.frozen(value, memory_type(buffer.dtype))
         p.line(f"store {type_} {value}, ptr {place}, align {align}")
 
     def _scatter(self, buffer: Buffer, places: str, value: str) -> None:

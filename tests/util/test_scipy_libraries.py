@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -51,39 +52,83 @@ for own, theirs in zip(
 
 
 THREADS = """
+import sys
 import threading
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from morphax.util import scipy_libraries
 
-seen = []
+seen, loads = [], []
 
 class Slow:
     create_module = staticmethod(lambda spec: None)
 
     @staticmethod
     def exec_module(module):
-        other.start()
-        other.join(2)  # it waits for this very import, and so does not end
+        loads.append(module)
+        if len(loads) == 1:
+            other.start()
+            other.join(1)  # it waits for this very import, and so does not end
+            assert len(loads) == 1
         module.complete = True
 
 class Finder:
     @staticmethod
-    def find_spec(name, path):
+    def find_spec(name, path, target=None):
         slow = name == "scipy.fft._slow"
         return ModuleSpec(name, Slow) if slow else PathFinder.find_spec(name, path)
 
 import_whole = lambda: seen.append(import_module("scipy.fft._slow").complete)
 other = threading.Thread(target=import_whole)
 scipy_libraries.PathFinder = Finder
+sys.meta_path.insert(0, Finder)
 assert scipy_libraries._by_itself("fft", "_slow").complete
 other.join()
 assert seen == [True], "the other thread waits until the module is complete"
+assert "_slow" in vars(sys.modules["scipy.fft"]), "and imports it for the package"
+"""
+
+NAMED = """
+import morphax as jax
+import morphax.numpy as jnp
+
+compiled = jax.jit(jnp.linalg.eigh, compiler_options={"jax_cpu_engine": "xla"})
+compiled(jnp.eye(3)), jnp.linalg.inv(jnp.eye(3) * 2.0), jnp.fft.rfft(jnp.ones(3))
+jax.scipy.special.gamma(jnp.ones(3))
+
+import scipy.linalg.cython_lapack, scipy.linalg.cython_blas
+import scipy.special._ufuncs, scipy.fft._pocketfft.pypocketfft
+
+for package, names in (
+    (scipy.linalg, ("cython_lapack", "cython_blas", "_flapack")),
+    (scipy.special, ("_ufuncs", "_sf_error", "_gufuncs")),
+    (scipy.fft._pocketfft, ("pypocketfft",)),
+):
+    for name in names:
+        assert name in vars(package), name
+assert "dgetrf" in scipy.linalg.cython_lapack.__pyx_capi__
+"""
+
+# The package is begun while a module of it is known by itself.
+BEGUN = """
+import sys
+from importlib import import_module
+from types import ModuleType
+from morphax.util import scipy_libraries
+
+with scipy_libraries.alone("fft._pocketfft", "pypocketfft"):
+    pypocketfft = import_module("scipy.fft._pocketfft.pypocketfft")
+    assert "scipy.fft" not in sys.modules
+    package = sys.modules["scipy.fft._pocketfft"] = ModuleType("scipy.fft._pocketfft")
+assert package.pypocketfft is pypocketfft
+assert sys.modules["scipy.fft._pocketfft.pypocketfft"] is pypocketfft
 """
 
 
 @pytest.mark.parametrize(
-    "program", [PROGRAM, SPECIAL, THREADS], ids=["linalg", "special", "threads"]
+    "program",
+    [PROGRAM, SPECIAL, THREADS, NAMED, BEGUN],
+    ids=["linalg", "special", "threads", "named", "begun"],
 )
 def test_a_module_stands_alone_and_its_package_may_come(program: str) -> None:
     told = subprocess.run(
@@ -99,7 +144,7 @@ def test_a_module_stands_alone_and_its_package_may_come(program: str) -> None:
 def test_a_module_is_one() -> None:
     assert linear_algebra("cython_blas") is linear_algebra("cython_blas")
     assert special_functions() is special_functions()
-    assert fast_transforms() is sys.modules["scipy.fft._pocketfft.pypocketfft"]
+    assert fast_transforms().c2c is import_module("scipy.fft._pocketfft.pypocketfft").c2c
 
 
 def test_an_unknown_release_imports_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

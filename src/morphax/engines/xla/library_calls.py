@@ -23,7 +23,7 @@ from ...runtime.kernels import prepare_hybrid
 from ...util.compiled import part
 from ...util.library_threads import ALONE, allow_control_of_threads
 from ...util.messages import message
-from ...util.scipy_libraries import linear_algebra
+from ...util.scipy_libraries import alone
 from .custom_calls import custom_call
 from .stablehlo import Builder, Value, i64_array
 
@@ -55,9 +55,8 @@ _TYPED_HANDLERS = 1  # the version of XLA's interface to custom calls that all o
 def load_lapack() -> None:
     """Make LAPACK known to XLA."""
     # jaxlib asks for these two, and would import the package around them, which takes 0.1 s.
-    for name in ("cython_blas", "cython_lapack"):
-        linear_algebra(name)
-    jaxlib_module("cpu._lapack").initialize()
+    with alone("linalg", "cython_blas", "cython_lapack"):
+        jaxlib_module("cpu._lapack").initialize()
     known = {name: f for name, f, _ in jaxlib_module("lapack").registrations()["cpu"]}
     ours, compiled = list(known.values()), part("library_handlers")
     if compiled is not None and allow_control_of_threads():

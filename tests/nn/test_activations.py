@@ -68,6 +68,18 @@ def test_squareplus_between_its_limits() -> None:
     np.testing.assert_allclose(jax.grad(nn.squareplus, 1)(1.0, 2.0), 0.14433756, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "bfloat16", "float16"])
+@pytest.mark.parametrize("function", [nn.squareplus, nn.log1mexp])
+def test_limits_of_a_dtype_are_no_operands(function: Any, dtype: str) -> None:
+    # Narrow floats do not promote implicitly: a limit that is a NumPy number would be refused.
+    x = jnp.array([0.25, 1.5, 4.0], dtype)
+    with jax.numpy_dtype_promotion("strict"):
+        found = function(x)
+    assert found.dtype == x.dtype
+    wanted = np.asarray(function(x.astype(np.float32)))
+    np.testing.assert_allclose(found.astype(np.float32), wanted, rtol=0.13, atol=0.02)
+
+
 def test_log1mexp() -> None:
     x = np.array([1e-30, 1e-5, 0.5, 0.69, 0.7, 3.0, 50.0], np.float32)
     exact = x.astype(np.float64)

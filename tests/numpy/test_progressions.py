@@ -79,6 +79,17 @@ def test_multiples_between_ends_far_apart(ends: tuple[float, float]) -> None:
     np.testing.assert_allclose(slopes, wanted, rtol=3e-5, atol=1e-38)
 
 
+@pytest.mark.parametrize("dtype", ["float8_e5m2", "bfloat16", "float16", "float32", "complex64"])
+@pytest.mark.parametrize("x64", [False, True])
+def test_multiples_of_each_width(dtype: str, x64: bool) -> None:
+    with jax.enable_x64(x64), jax.numpy_dtype_promotion("strict"):
+        found = jnp.geomspace(jnp.ones(2, dtype), jnp.array([8, 27], dtype), 4)
+    assert found.dtype == dtype
+    wanted = np.geomspace(np.ones(2), np.asarray(jnp.array([8, 27], dtype), complex), 4)
+    tolerance = 2.0 ** -jnp.finfo(dtype).nmant
+    np.testing.assert_allclose(np.asarray(found, complex), wanted, rtol=tolerance)
+
+
 def test_multiples_between_ends_of_unequal_signs() -> None:
     assert np.isnan(np.asarray(jnp.geomspace(-1e30, 1e-30, 5))[1:-1]).all()
 

@@ -98,7 +98,7 @@ def squareplus(x: Any, b: Any = 4) -> Any:
         return (x + jnp.sqrt(x * x + b)) / 2
     size = jnp.abs(x)
     # The square of a large number would overflow, and b is nothing next to it.
-    large = size > dtypes.finfo(x.dtype).max ** 0.5 / 2
+    large = size > math.sqrt(float(dtypes.finfo(x.dtype).max)) / 2
     inside = jnp.where(large, 0, x)
     root = jnp.where(large, size, jnp.sqrt(inside * inside + b))
     return jnp.where(x < 0, b / (2 * (size + root)), (x + root) / 2)
@@ -122,13 +122,13 @@ def log1mexp(x: Any) -> Any:
     (x,) = promoted_inexact("nn.log1mexp", as_array("nn.log1mexp", x))
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         near, far = jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x))
-        return jnp.where(x < np.log(2.0), near, far)
+        return jnp.where(x < math.log(2), near, far)
     return _log1mexp(x)
 
 
 @custom_jvp
 def _log1mexp(x: Any) -> Any:
-    is_near, power = x < np.log(2.0), jnp.exp(-x)
+    is_near, power = x < math.log(2), jnp.exp(-x)
     far, near = 1 - power, jnp.where(is_near, x, 0)
     # One logarithm: what 1 − e⁻ˣ lost when it was rounded is put back, divided by its argument.
     lost = jnp.where(is_near, 0, power - (1 - far)) / jnp.where(is_near, 1, far)

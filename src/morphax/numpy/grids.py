@@ -14,6 +14,7 @@ from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import check_callable, integer
+from ..lax.ground.narrow import COMPUTED_IN
 from ..transforms.vmap import vmap
 from ..util.messages import described, message
 from .arithmetic import multiply, power, true_divide
@@ -72,13 +73,16 @@ def geomspace(
     low, high = as_array("geomspace", start), as_array("geomspace", stop)
     common, _ = inexact_type("geomspace", low, high)
     target = common if dtype is None else dtypes.requested(dtype, "geomspace")
-    low, high = convert(low, common), convert(high, common)
+    fractions = linspace(0, 1, num, endpoint)
+    # No narrower than the fractions, which a short significand would round.
+    wide = np.promote_types(COMPUTED_IN.get(common, common), fractions.dtype)
+    low, high = convert(low, wide), convert(high, wide)
     ratio, is_lost = true_divide(high, low), None
-    if not dtypes.issubdtype(common, np.complexfloating):
-        is_lost = _is_lost(ratio, common)
+    if not dtypes.issubdtype(wide, np.complexfloating):
+        is_lost = _is_lost(ratio, wide)
         ratio = true_divide(where(is_lost, 1, high), where(is_lost, 1, low))
-    shape = (-1,) + (1,) * aval_of(ratio).ndim
-    fractions = lax.reshape(linspace(0, 1, num, endpoint), (index(num), *shape[1:]))
+    shape = (index(num),) + (1,) * aval_of(ratio).ndim
+    fractions = lax.reshape(convert(fractions, wide), shape)
     result = multiply(low, power(ratio, fractions))
     if is_lost is not None:
         result = where(is_lost, _between_far_ends(low, high, fractions), result)

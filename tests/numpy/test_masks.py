@@ -145,3 +145,11 @@ def test_the_refusal_names_both_shapes() -> None:
 def test_a_traced_mask_is_refused() -> None:
     with pytest.raises(jax.errors.NonConcreteBooleanIndexError, match=r"jnp\.where[\s\S]*size="):
         jax.jit(lambda x, m: x[m])(X, np.array([T, F]))
+
+
+def test_too_many_masks_are_refused_alike_where_they_are_traced() -> None:
+    mask = np.array([True, False])
+    for function in (lambda x: x[jnp.array(mask)], lambda x: x.at[jnp.array(mask)].set(0)):
+        for call in (function, jax.jit(function)):
+            with pytest.raises(IndexError, match="at most 0 indices"):
+                call(jnp.asarray(3))

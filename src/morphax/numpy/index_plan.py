@@ -155,8 +155,7 @@ def _is_mask(part: Any) -> bool:
 def _check_mask(shape: tuple[int, ...], parts: Sequence[Any], position: int) -> None:
     """Raise `IndexError` if a mask has other sizes than the axes that it stands for."""
     used = [_axes_used(p) for p in parts]
-    if sum(used) > len(shape):
-        return
+    _check_number(shape, sum(used), 0)
     is_behind = any([p is Ellipsis for p in parts[:position]])
     first = len(shape) - sum(used[position:]) if is_behind else sum(used[:position])
     sizes = shape[first : first + used[position]]
@@ -172,6 +171,15 @@ def _check_mask(shape: tuple[int, ...], parts: Sequence[Any], position: int) -> 
                 "convert it with astype(int).",
             )
         )
+
+
+def _check_number(shape: tuple[int, ...], used: int, ellipses: int) -> None:
+    if used <= len(shape) and ellipses <= 1:
+        return
+    given = f"{used} indices and {ellipses} ellipses for an array of shape {shape}"
+    expected = f"at most {len(shape)} indices and one ellipsis"
+    fix = "Index as many axes as the array has."
+    raise IndexError(message("x[...]", given=given, expected=expected, fix=fix))
 
 
 def _axes_used(part: Any) -> int:
@@ -372,15 +380,7 @@ def _without_ellipsis(shape: tuple[int, ...], signature: Signature) -> Signature
     """The signature with one part for every axis."""
     used = sum(part not in (_NEW, _REST) and not _is_flag(part) for part in signature)
     count = sum(part == _REST for part in signature)
-    if used > len(shape) or count > 1:
-        raise IndexError(
-            message(
-                "x[...]",
-                given=f"{used} indices and {count} ellipses for an array of shape {shape}",
-                expected=f"at most {len(shape)} indices and one ellipsis",
-                fix="Index as many axes as the array has.",
-            )
-        )
+    _check_number(shape, used, count)
     at = signature.index(_REST) if count else len(signature)
     whole = ((None, None, None),) * (len(shape) - used)
     return signature[:at] + whole + signature[at + 1 :]

@@ -115,7 +115,20 @@ class Judge:
             return None
         if run is without_jit:
             found = self._without_checks(found)
+        if "fft" in self.subject.source and not _finite(self.base):
+            found = self._with_own_gaps(found)
         return self.compared(found)
+
+    def _with_own_gaps(self, found: Outcome) -> Outcome:
+        """Which results of a transform are NaN where not all numbers are finite is no promise.
+
+        It depends on the sums that an algorithm does not take, for their factors are 0.
+        """
+        if isinstance(found, Failure) or isinstance(self.base, Failure):
+            return found
+        if len(found) != len(self.base):
+            return found
+        return tuple([_without_nan(*pair) for pair in zip(found, self.base, strict=True)])
 
     def _without_checks(self, found: Outcome) -> Outcome:
         """What Python's own loops and branches give, without what they leave out.
@@ -218,6 +231,12 @@ def _with_nan_of(leaf: Leaf, expected: Leaf) -> Leaf:
         return leaf
     value = np.where(np.isnan(expected.value), expected.value, leaf.value)
     return replace(leaf, value=value)
+
+
+def _without_nan(leaf: Leaf, expected: Leaf) -> Leaf:
+    if not leaf.rounded or leaf.value.shape != expected.value.shape:
+        return leaf
+    return replace(leaf, value=np.where(np.isnan(leaf.value), expected.value, leaf.value))
 
 
 def _moved(run: Run, subject: Subject, sample: int) -> Any:

@@ -31,7 +31,10 @@ _MANY_STATEMENTS: Final = 3000
 """Of more statements XLA takes several times as long to compile, so that a run must gain less."""
 
 _OF_SCALARS: Final = ("operations", "slow", "wide_slow", "accesses")
+# Their share of the time where a program is one of vectors, and where larger arrays are none of
+# single elements: what is left of rows that are summed is.
 _LITTLE: Final = 0.02
+_SMALL: Final = 0.1
 
 _LONGEST: Final = 5e6
 # How often a `while` runs is not known, and loops in loops multiply what is assumed (`costs.py`): a
@@ -73,7 +76,8 @@ def judged(program: LoopProgram) -> Verdict:
         xla *= _SLOWEST
     margin = _MARGIN_OF_LONG if work.statements > _MANY_STATEMENTS else MARGIN
     largest = max([x.size for x in (*program.inputs, *program.outputs)], default=0)
-    if largest > _MOST_OF_SCALARS and not (is_of_vectors or _are_few_pairs(program)):
+    is_of_scalars = bool(work.steps) or of_scalars > _SMALL * native
+    if largest > _MOST_OF_SCALARS and is_of_scalars and not _are_few_pairs(program):
         return Verdict(False, f"an array of {largest} elements is gone through one by one")
     if largest > _SHARED_BY_XLA:
         brought = _of_memory(program, work)

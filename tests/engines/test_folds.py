@@ -79,6 +79,18 @@ def test_large_sums_are_of_rows_at_a_time(shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(bottom, (-x.astype(np.int32)).min(axes))
 
 
+def test_long_rows_of_large_arrays_are_no_single_elements() -> None:
+    x = jnp.ones((300, 1000))
+    with jax.cpu_engine("auto"):
+        for function, engine in (
+            (lambda x: x.sum(1), "native"),
+            (lambda x: x.argmax(1), "native"),
+            (lambda x: x.T + 1, "xla"),
+        ):
+            text = jax.jit(function).lower(x).compile().as_text("engine")
+            assert text.startswith(f"engine {engine}")
+
+
 @pytest.mark.parametrize("terms", [1, 33, 97, 257, 1024, 1031])
 def test_products_of_integers_are_exact(terms: int) -> None:
     codes = MachineCodes()

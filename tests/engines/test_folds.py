@@ -63,6 +63,34 @@ def test_few_rows_are_added_in_their_order(rows: int) -> None:
     assert np.signbit(top[0])
 
 
+@pytest.mark.parametrize("shape", [(4099, 33), (300, 500), (1024, 128), (150_001,), (3, 50, 1000)])
+def test_large_sums_are_of_rows_at_a_time(shape: tuple[int, ...]) -> None:
+    codes = MachineCodes()
+    x = np.random.default_rng(0).integers(-99, 99, shape).astype(np.int8)
+    axes = tuple(range(max(len(shape) - 1, 1)))
+
+    def sums(x: Any) -> Any:
+        wide = x.astype(jnp.int32)
+        return lax.reduce_sum(wide, axes), lax.reduce_max(x, axes), lax.reduce_min(-wide, axes)
+
+    total, top, bottom = codes.call(codes.add(sums, x), x)
+    np.testing.assert_array_equal(total, x.sum(axes, np.int32))
+    np.testing.assert_array_equal(top, x.max(axes))
+    np.testing.assert_array_equal(bottom, (-x.astype(np.int32)).min(axes))
+
+
+def test_long_rows_of_large_arrays_are_no_single_elements() -> None:
+    x = jnp.ones((300, 1000))
+    with jax.cpu_engine("auto"):
+        for function, engine in (
+            (lambda x: x.sum(1), "native"),
+            (lambda x: x.argmax(1), "native"),
+            (lambda x: x.T + 1, "xla"),
+        ):
+            text = jax.jit(function).lower(x).compile().as_text("engine")
+            assert text.startswith(f"engine {engine}")
+
+
 @pytest.mark.parametrize("terms", [1, 33, 97, 257, 1024, 1031])
 def test_products_of_integers_are_exact(terms: int) -> None:
     codes = MachineCodes()

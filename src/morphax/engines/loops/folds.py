@@ -28,6 +28,8 @@ _VECTOR = 8
 _FEW = 8
 # So many lanes are worth that for more terms, which takes a line of text for each.
 _MANY_LANES = 256
+# So many elements are worth it for rows of all that are summed in passes.
+_LARGE = 1 << 17
 
 
 @final
@@ -53,14 +55,17 @@ class Fold:
     ) -> None:
         self.extents, self.lanes = list(extents), list(lanes)
         self.operation, self.identity = operation, identity
+        self.is_cheap = is_cheap
+        # So many rows are added at once.
+        self.together = _FEW if is_cheap and math.prod(self.extents) >= _LARGE else 1
         self.axis, self.rows = self._split()
         self.widths = [n for n, is_lane in zip(self.extents, self.lanes, strict=True) if is_lane]
         self.is_in_registers = is_cheap and self._has_few_terms()
 
     @property
     def reads_twice(self) -> bool:
-        """Whether terms are read at two places of the text."""
-        return self.rows > 1 and self.extents[self.axis] % self.rows > 0
+        """Whether terms that are not cheap are read at two places of the text."""
+        return not self.is_cheap and self.rows > 1 and self.extents[self.axis] % self.rows > 0
 
     def _has_few_terms(self) -> bool:
         """Whether they are no more than are worth a line each, if there are vectors of lanes."""
@@ -159,6 +164,7 @@ class Fold:
         """Add rows to the first one, put what fills no row beside it, and fold that."""
         w, nest = b.writer, b.fusion.nest
         length, rest = divmod(self.extents[self.axis], self.rows)
+        groups, more = divmod(self.rows, self.together)
         sums = w.buffer("sums", self._with(length + rest), self.identity.dtype)
         place = Place.whole(sums)
 
@@ -169,10 +175,19 @@ class Fold:
         def clear(*indices: Index) -> None:
             w.store(sums, place.at(indices), self.identity)
 
-        def add(row: Index, *indices: Index) -> None:
+        def add(first: Index, count: int, *indices: Index) -> None:
             there = place.at(indices)
-            value = term(moved(indices, row.times(length)))
-            w.store(sums, there, w.op(self.operation, w.load(sums, there), value))
+            total: Operand = w.load(sums, there)
+            for row in range(count):
+                here = moved(indices, first.plus(row).times(length))
+                total = w.op(self.operation, total, term(here))
+            w.store(sums, there, total)
+
+        def add_group(group: Index, *indices: Index) -> None:
+            add(group.times(self.together), self.together, *indices)
+
+        def add_more(*indices: Index) -> None:
+            add(Index((), groups * self.together), more, *indices)
 
         def put(*indices: Index) -> None:
             value = term(moved(indices, Index((), self.rows * length)))
@@ -180,9 +195,12 @@ class Fold:
 
         inner = self._with(length)
         nest(inner, clear, is_independent=True)
-        nest([self.rows, *inner], add, is_independent=[False] + [True] * len(inner))
+        nest([groups, *inner], add_group, is_independent=[False] + [True] * len(inner))
+        if more:
+            nest(inner, add_more, is_independent=True)
         nest(self._with(rest), put, is_independent=True)
-        left = Fold(sums.shape, self.lanes, self.operation, self.identity)
+        is_large = self.together > 1
+        left = Fold(sums.shape, self.lanes, self.operation, self.identity, is_cheap=is_large)
         left.write(b, lambda indices: w.load(sums, place.at(indices)), target, at)
 
     def _with(self, extent: int) -> list[int]:

@@ -13,7 +13,7 @@ from ...util.threads import processors
 from ..engine import Verdict
 from ..loops import LoopProgram
 from ..loops.program import Assign, If, Product, While, walk
-from .costs import work_of
+from .costs import LARGE, work_of
 from .engine_times import CALL, NATIVE, XLA, nanoseconds
 from .limits import MOST_STATEMENTS
 from .loop_plans import LoopPlans, plans_kept
@@ -31,7 +31,12 @@ _MANY_STATEMENTS: Final = 3000
 """Of more statements XLA takes several times as long to compile, so that a run must gain less."""
 
 _OF_SCALARS: Final = ("operations", "slow", "wide_slow", "accesses")
+# Their share of the time where a program is one of vectors, and where one may be that goes through
+# larger arrays by vectors, and through what is left of rows one by one.
 _LITTLE: Final = 0.02
+_SMALL: Final = 0.1
+_MARGIN_OF_ROWS: Final = 2.0
+"""The same as `MARGIN` where it is more: what is left of short rows is less well known."""
 
 _LONGEST: Final = 5e6
 # How often a `while` runs is not known, and loops in loops multiply what is assumed (`costs.py`): a
@@ -48,8 +53,6 @@ _BROUGHT: Final = 0.01
 # many bytes on, a second one a part of it.
 _WOKEN: Final = 25e3
 _SHARED_BYTES: Final = 1 << 19
-# Single elements of larger arrays take longer than those in the first caches.
-_MOST_OF_SCALARS: Final = 1 << 17
 # Of larger products the library uses several threads, which wait for each other where others run.
 _LARGEST_PRODUCT: Final = 1 << 18
 # XLA makes as many steps of a `while` for all elements as the slowest needs, we as the slowest of
@@ -73,13 +76,16 @@ def judged(program: LoopProgram) -> Verdict:
         xla *= _SLOWEST
     margin = _MARGIN_OF_LONG if work.statements > _MANY_STATEMENTS else MARGIN
     largest = max([x.size for x in (*program.inputs, *program.outputs)], default=0)
-    if largest > _MOST_OF_SCALARS and not (is_of_vectors or _are_few_pairs(program)):
+    is_large = largest > LARGE and not (is_of_vectors or _are_few_pairs(program))
+    if is_large and (work.steps or NATIVE["accesses"] * work.far > _LITTLE * native):
         return Verdict(False, f"an array of {largest} elements is gone through one by one")
     if largest > _SHARED_BY_XLA:
         brought = _of_memory(program, work)
         native = _helped(native, program, plans) + brought
         xla = XLA[CALL] + _shared(xla - XLA[CALL]) + brought + _woken(program)
         margin = _MARGIN_OF_VECTORS if is_of_vectors else MARGIN
+        if is_large and of_scalars > _SMALL * native:
+            margin = _MARGIN_OF_ROWS
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     is_long = not is_of_vectors and native > _LONGEST
     if is_long and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > _LONGEST:
@@ -96,7 +102,7 @@ def _are_few_pairs(program: LoopProgram) -> bool:
     choices = [
         type(x) is If or (type(x) is Assign and x.operation == "select") for x in walk(program.body)
     ]
-    return max(sizes, default=0) <= _MOST_OF_SCALARS and not any(choices)
+    return max(sizes, default=0) <= LARGE and not any(choices)
 
 
 def _helped(native: float, program: LoopProgram, plans: LoopPlans) -> float:

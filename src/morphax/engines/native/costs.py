@@ -35,6 +35,9 @@ from .work import Work
 STEPS_OF_WHILE: Final = 100
 """So many steps a `while` is taken to make."""
 
+LARGE: Final = 1 << 17
+"""Arrays of more elements do not stay in the first caches."""
+
 # How far apart elements are that are a vector, or are picked out of vectors.
 _NEXT: Final = (0, 1, -1)
 _NEAR: Final = (*_NEXT, *STRIDES)
@@ -77,7 +80,9 @@ class _Count:
                 case Load(_, buffer, index) | Store(buffer, index):
                     total.moved += buffer.dtype.itemsize
                     near = _NEAR if type(statement) is Load else _NEXT
-                    total.accesses += vectors is None or vectors.factor(index) not in near
+                    is_single = vectors is None or vectors.factor(index) not in near
+                    total.accesses += is_single
+                    total.far += is_single and buffer.size > LARGE
                 case Copy() | Product() | Call():
                     _count_whole(total, statement, in_nest=in_nest)
                 case For():

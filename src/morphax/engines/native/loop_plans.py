@@ -46,6 +46,7 @@ class LoopPlans:
     def __init__(self, body: tuple[Statement, ...], local: Sequence[Buffer]) -> None:
         self._holders = holders_of(body, local)
         self._known: dict[For, VectorLoop | None] = {}
+        self._divisible: dict[For, VectorLoop | None] = {}
         self._budget = _BUDGET
         self._body, self._local = body, local
         self.divided: Mapping[For, VectorLoop] = {}
@@ -69,7 +70,15 @@ class LoopPlans:
         return loop.is_independent and (plan is None or plan.extent >= 2 * plan.width)
 
     def divisible(self, loop: For) -> VectorLoop | None:
-        """How threads can make parts of a loop: vectors of steps, or single ones."""
+        """How threads can make parts of a loop: vectors of steps, or single ones.
+
+        A verdict asks for it, and then the text.
+        """
+        if loop not in self._divisible:
+            self._divisible[loop] = self._divided_alone(loop)
+        return self._divisible[loop]
+
+    def _divided_alone(self, loop: For) -> VectorLoop | None:
         extent = loop.extent
         if isinstance(extent, Index) or not loop.is_independent:
             return None

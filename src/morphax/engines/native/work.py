@@ -24,6 +24,7 @@ class Work:
         library: nanoseconds of those for which the C library is called, element by element, and XLA
             takes about as long.
         accesses: loads and stores of single elements, those in vectors of neighbours left out.
+        far: those of them to large arrays, which take longer than others.
         moved: bytes that are loaded and stored.
         nests: loops over elements that are run, each of which would be a kernel of XLA's.
         steps: of loops around them.
@@ -41,6 +42,7 @@ class Work:
     rare_slow: int = 0
     library: int = 0
     accesses: int = 0
+    far: int = 0
     moved: int = 0
     nests: int = 0
     steps: int = 0

@@ -16,12 +16,9 @@
 #include "gamma.h"
 #include "parts.h"
 #include "process_end.h"
+#include "subnormal_numbers.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
-
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
 
 namespace morphax::draws {
 
@@ -100,26 +97,11 @@ void draw_row(const Rows<T>& all, std::size_t row, Method method) {
   }
 }
 
-// Subnormal numbers count as 0 while it lives, as in XLA's programs: eager calls are to have their
-// bits.
-class SubnormalsAreZero {
- public:
-#if defined(__SSE__)
-  SubnormalsAreZero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | kFlush); }
-  ~SubnormalsAreZero() { _mm_setcsr(before_); }
-
- private:
-  static constexpr unsigned kFlush = 0x8040;  // results, and operands
-  unsigned before_;
-#else
-  SubnormalsAreZero() = default;
-#endif
-};
-
 // Part `part` of `parts`: gamma numbers are drawn each by itself, counts row by row.
 template <typename T>
 void draw_part(const Rows<T>& all, Method method, std::size_t part, std::size_t parts) {
-  const SubnormalsAreZero as_in_programs;
+  // Eager calls are to have the bits of XLA's programs.
+  const SubnormalNumbers as_in_programs(Subnormals::are_zero);
   if (method == Method::gamma || method == Method::loggamma) {
     const std::size_t from = all.size() * part / parts, to = all.size() * (part + 1) / parts;
     return draw_gamma(all, from, to, method == Method::loggamma);

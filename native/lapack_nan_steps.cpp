@@ -45,7 +45,7 @@ class NanIf final : public Step {
   Where flag_;
 };
 
-// NaN for all that a pivot which is NaN has a part in.
+// NaN for all that a pivot by which the library does not divide has a part in.
 template <typename T>
 class NanAfterPivot final : public Step {
  public:

@@ -11,6 +11,7 @@
 
 #include "library_threads.h"
 #include "objects.h"
+#include "subnormal_numbers.h"
 #include "xla/ffi/api/ffi.h"
 
 namespace morphax::library_handlers {
@@ -47,6 +48,9 @@ XLA_FFI_Error* call(XLA_FFI_CallFrame* frame) {
     most = std::max(most, elements_of_matrix(*static_cast<XLA_FFI_Buffer*>(frame->args.args[i])));
   }
   const library_threads::Limit limit(most <= alone);
+  // The library divides by multiplying by an inverse: that of a number near the largest is
+  // subnormal, and were it 0, so were all that is divided, without a word.
+  const SubnormalNumbers subnormals(Subnormals::are_numbers);
   return functions[number](frame);
 }
 

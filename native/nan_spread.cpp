@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "subnormal_numbers.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
 
@@ -69,6 +70,7 @@ ffi::Error call_from_xla(ffi::AnyBuffer, ffi::AnyBuffer, ffi::Result<ffi::AnyBuf
   if (!are_consistent(stack, factors, *matrices, *beside)) {
     return ffi::Error::InvalidArgument("factors of other sizes or dtypes");
   }
+  const SubnormalNumbers subnormals(Subnormals::are_numbers);
   switch (matrices->element_type()) {
     case ffi::F32:
       spread<float>(stack, factors, 1);

@@ -2,8 +2,8 @@
 //
 // LAPACK leaves out rows where it would multiply by zero, and does not divide by a pivot that is
 // NaN, so that finite numbers are left which depend on one that is none.  Its iterations may not
-// end on NaN or infinity, and never see them.  Matrices lie by columns; a complex number has two
-// parts.
+// end on NaN or infinity, and never see them.  OpenBLAS does not divide by a subnormal pivot
+// either, nor exchange its row.  Matrices lie by columns; a complex number has two parts.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -36,12 +36,27 @@ void fill(T* numbers, std::size_t rows, std::size_t columns, std::size_t parts, 
   }
 }
 
+// Whether the numbers below a pivot were left as they are: quotients of subnormal numbers are not
+// subnormal.
+template <typename T>
+bool is_undivided(const T* pivot, std::size_t below, std::size_t parts) {
+  const auto is_small = [](T x) { return std::abs(x) < std::numeric_limits<T>::min(); };
+  const auto is_subnormal = [&](T x) { return x != T(0) && is_small(x); };
+  return std::all_of(pivot, pivot + parts, is_small) &&
+         std::any_of(pivot + parts, pivot + (below + 1) * parts, is_subnormal);
+}
+
 // Of LU factors.
 template <typename T>
 void after_pivot(T* numbers, std::size_t rows, std::size_t columns, std::size_t parts) {
   const std::size_t count = std::min(rows, columns);
-  const std::size_t k = first_nan(numbers, count, rows + 1, parts);
-  if (k < count) fill(numbers, rows, columns, parts, k + 1, k);
+  const std::size_t nan = first_nan(numbers, count, rows + 1, parts);
+  for (std::size_t k = 0; k < nan; ++k) {
+    if (is_undivided(numbers + k * (rows + 1) * parts, rows - 1 - k, parts)) {
+      return fill(numbers, rows, columns, parts, k, k);  // this may be another row than was meant
+    }
+  }
+  if (nan < count) fill(numbers, rows, columns, parts, nan + 1, nan);
 }
 
 // Of reflections and their `count` scalars.

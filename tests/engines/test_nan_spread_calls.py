@@ -97,3 +97,39 @@ def test_programs_that_stay_call_native_code() -> None:
             assert NAN_SPREAD_TARGET in lowered.as_text()
             exported = jax.export.export(jax.jit(factorise), platforms=["cpu"])(x)
             assert NAN_SPREAD_TARGET not in exported.mlir_module()
+
+
+ENDS: dict[str, Callable[[Any], Any]] = {
+    "large": lambda x: x / abs(x).max() * np.finfo(x.dtype).max * x.dtype.type(0.4),
+    "subnormal": lambda x: x * np.finfo(x.dtype).tiny * 1e-2,
+    "a subnormal diagonal": lambda x: x * np.eye(*x.shape) * np.finfo(x.dtype).tiny * 1e-2,
+}
+
+
+@pytest.mark.skipif(nan_spread_calls.part("nan_spread") is None, reason="it is not compiled")
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("shape", [(2, 2), (5, 3), (3, 5), (12, 12)])
+def test_numbers_near_the_ends_are_divided(shape: Any, end: str, dtype: Any) -> None:
+    """By a reciprocal that is subnormal, and not at all by a subnormal pivot: NaN, or factors."""
+    rng = np.random.default_rng(3)
+    x = np.asarray(rng.normal(size=shape) + (1j * rng.normal(size=shape)), dtype=np.complex128)
+    x = (x if np.dtype(dtype).kind == "c" else x.real).astype(dtype)
+    with jax.enable_x64(True):
+        extreme = ENDS[end](x).astype(dtype)
+        eager = [np.asarray(part) for part in lax.linalg.lu(jnp.asarray(extreme))]
+        of_one = lax.linalg.lu_p.evaluate_one(extreme)
+        compiled = jax.jit(lambda x: lax.linalg.lu(x), compiler_options={"jax_cpu_engine": "xla"})
+        alone, stacked = compiled(extreme), compiled(np.stack([x, extreme, x]))
+        usual = lax.linalg.lu(jnp.asarray(x))
+    for parts in (of_one, alone, [part[1] for part in stacked]):
+        np.testing.assert_array_equal(np.isnan(parts[0]), np.isnan(eager[0]))
+        np.testing.assert_allclose(parts[0], eager[0], rtol=1e-3)
+    np.testing.assert_allclose(stacked[0][2], usual[0], rtol=1e-3)
+    if not np.isnan(eager[0]).any():
+        inner = min(shape)
+        lower = np.tril(eager[0][:, :inner], -1) + np.eye(shape[0], inner)
+        product = lower @ np.triu(eager[0][:inner])
+        atol = 1e-5 * abs(extreme).max()
+        np.testing.assert_allclose(product, extreme[eager[2]], rtol=0, atol=atol)
+    assert (end == "subnormal") == np.isnan(eager[0]).any()

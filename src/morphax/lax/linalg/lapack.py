@@ -223,7 +223,7 @@ class Plan:
         self._of_reals("nan if", x, info.place)
 
     def nan_after_pivot(self, x: Memory) -> None:
-        """NaN in what a pivot that is NaN has a part in, of LU factors by columns."""
+        """NaN in what a pivot that the library does not divide by has a part in, by columns."""
         columns, rows = x.shape
         parts, width = _parts(x)
         self._steps.append(("nan after pivot", x.place, rows, columns, parts, width))

@@ -59,9 +59,16 @@ class Lu(MatrixOperation):
         if not a.size:
             return [a, np.empty(0, INT32), np.arange(len(a), dtype=INT32)]
         factors, pivots, _ = lapack("getrf", a.dtype)(a)
-        first = np.flatnonzero(np.isnan(factors.diagonal()))[:1]
-        for k in first:  # the library does not divide by such a pivot
-            factors[k + 1 :, k:] = np.nan
+        # The library does not divide by a pivot that is NaN, nor by a subnormal one, of which it
+        # leaves the row where it is, too.
+        is_nan = np.isnan(factors.diagonal())
+        end = int(is_nan.argmax()) if is_nan.any() else len(is_nan)
+        for k in range(end):
+            if _is_undivided(factors[k:, k]):
+                factors[k:, k:] = np.nan
+                break
+        else:
+            factors[end + 1 :, end:] = np.nan
         return [factors, pivots, permutations(pivots[None], len(a), 0)[0]]
 
     def plan(self, plan: Plan, *operands: Memory, **_: Any) -> list[Memory]:
@@ -135,6 +142,13 @@ class Lu(MatrixOperation):
             moved = beside(moved, right)
         still = [Zero(aval_of(x).to_tangent_aval()) for x in (pivots, permutation)]
         return [factors, pivots, permutation], [moved, *still]
+
+
+def _is_undivided(column: Any) -> bool:
+    """Whether what is below a pivot was left as it is: quotients of such numbers are larger."""
+    pieces = column.view(column.real.dtype).reshape(len(column), -1)
+    is_small = abs(pieces) < np.finfo(column.dtype).tiny
+    return bool(is_small[0].all() and (is_small & (pieces != 0))[1:].any())
 
 
 def _over_lower(factors: Any, x: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morphax import config, grad, jit, jvp, lax, make_jaxpr, vmap
+from morphax import config, cpu_engine, grad, jit, jvp, lax, make_jaxpr, vmap
 from morphax.lax.elementwise import selection
 from morphax.lax.elementwise.arithmetic import add, mul
 from morphax.lax.elementwise.bitwise import bitwise_and, bitwise_or, bitwise_xor
@@ -87,6 +87,27 @@ def test_windows_in_gaps_hold_the_identity() -> None:
         lambda v: reduce_window(v, LOW, selection.max, (1,), base_dilation=(3,)), x
     )
     assert out.tolist() == [1, LOW, LOW, 1]
+
+
+@pytest.mark.parametrize("engine", ["xla", "native"])
+@pytest.mark.parametrize("window", [{"padding": [(1, 2)]}, {"base_dilation": (2,)}])
+@pytest.mark.parametrize("size", [3, 17])
+def test_gaps_are_left_out_whatever_a_window_starts_from(
+    engine: str, window: dict[str, Any], size: int
+) -> None:
+    x = np.linspace(0.5, 2, 24, dtype=np.float32)
+
+    def windows(v: Any, start: float) -> Any:
+        return reduce_window(v, start, mul, (size,), **window)
+
+    with cpu_engine(engine):
+        expected = 3 * check_engines_agree(lambda v: windows(v, 1.0), x, rtol=1e-5)
+        found = check_engines_agree(lambda v: windows(v, 3.0), x, rtol=1e-5)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    rows = vmap(lambda v: windows(v, 3.0))(np.stack([x, x + 1])).to_host()
+    np.testing.assert_allclose(rows[0], expected, rtol=1e-5)
+    slopes = [grad(lambda v, s=s: total(windows(v, s)))(x).to_host() for s in (1.0, 3.0)]
+    np.testing.assert_allclose(slopes[1], 3 * slopes[0], rtol=1e-5)
 
 
 def test_first_of_equal_elements_has_the_derivative() -> None:

@@ -64,8 +64,12 @@ def computed_reduction(
     starts: Sequence[Value],
     axes: Sequence[int],
     combine: Combine,
+    present: Value | None = None,
 ) -> list[Value]:
-    """Elements along axes of several arrays combined by any program, from the first to the last."""
+    """Elements along axes of several arrays combined by any program, from the first to the last.
+
+    Those that are not `present`, a boolean array of their shape, are left out.
+    """
     shape = operands[0].shape
     kept = [i for i in range(len(shape)) if i not in axes]
     first = [b.fusion.scalar(x) for x in starts]
@@ -86,7 +90,13 @@ def computed_reduction(
             at = known | dict(zip(axes, inner, strict=True))
             indices = tuple([at[i] for i in range(len(shape))])
             terms = [b.fusion.read(x, indices) for x in operands]
-            put(combine([w.load(cell) for cell in cells], terms))
+            before = [w.load(cell) for cell in cells]
+            after = combine(before, terms)
+            if present is not None:
+                is_there = b.fusion.read(present, indices)
+                pairs = zip(after, before, strict=True)
+                after = [w.select(is_there, new, old) for new, old in pairs]
+            put(after)
 
         put(first)
         b.fusion.nest([shape[i] for i in axes], step)

@@ -2,7 +2,8 @@
 
 Sums, maxima and minima have primitives of their own (`windows`).  Any other computation is the
 primitive ``reduce_window``, which XLA runs; its meaning, and its derivative, come from slices of
-whole arrays that are combined element by element.
+whole arrays that are combined element by element.  XLA leaves gaps out, so every engine does:
+what a window starts from is not combined once more for each of them.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+import numpy as np
+
 from ...core import AxisFlow, Jaxpr, Primitive, aval_of, frames_hidden, same_axes
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise import selection
 from ..elementwise.arithmetic import add
+from ..elementwise.bitwise import bitwise_and, bitwise_or
 from ..ground.monoids import ADD, MAX, MIN, Monoid
 from ..reduction.computed_reductions import (
     Combine,
@@ -41,7 +45,7 @@ from .window_slices import combined_windows
 
 @final
 class ReduceWindow(ComputedReduction):
-    """The elements of each window combined by `jaxpr`, whose identity is the initial value."""
+    """The initial value and the elements of each window, combined by `jaxpr`."""
 
     name = "reduce_window"
     narrow_in_loops = "rounded"
@@ -78,14 +82,20 @@ class ReduceWindow(ComputedReduction):
                 b.uniform(out.shape, b.fusion.scalar(x))
                 for out, x in zip(outs, starts, strict=True)
             ]
-        axes = [w.sliding() for w in Window(**params).along(arrays[0].shape)]
+        along = Window(**params).along(arrays[0].shape)
+        axes = [w.sliding() for w in along]
         views = [
             loops.windows.windows_of(b, x, b.fusion.scalar(start), axes)
             for x, start in zip(arrays, starts, strict=True)
         ]
+        present = None
+        if any([w.has_gaps for w in along]):
+            no, yes = [b.writer.number(flag, np.dtype(bool)) for flag in (False, True)]
+            elements = b.uniform(arrays[0].shape, yes)
+            present = loops.windows.windows_of(b, elements, no, axes)
         places = range(len(axes), 2 * len(axes))
         combine = loops.windows.by_program(b, jaxpr)
-        return loops.windows.computed_reduction(b, outs, views, starts, places, combine)
+        return loops.windows.computed_reduction(b, outs, views, starts, places, combine, present)
 
     def combined(
         self,
@@ -109,16 +119,36 @@ class ReduceWindow(ComputedReduction):
         firsts = [starting_array(x, window.out_shape(shape)) for x in starts]
         if 0 in window.out_shape(shape):
             return firsts
-        arrays = list(operands)
-        for w in window.moving(shape):
-            arrays = combined_windows(_padded(arrays, starts, w), w, _sliced, combine)
-        return combine(firsts, arrays)
+        arrays, fillers, moving = list(operands), list(starts), window.moving(shape)
+        if any([w.has_gaps for w in moving]):
+            combine = _of_elements(combine)
+            arrays.append(starting_array(np.True_, shape))
+            fillers.append(np.False_)
+            firsts.append(starting_array(np.True_, window.out_shape(shape)))
+        for w in moving:
+            arrays = combined_windows(_padded(arrays, fillers, w), w, _sliced, combine)
+        return combine(firsts, arrays)[: len(operands)]
 
     def batched_params(self, *, consts: Any, **params: Any) -> dict[str, Any]:
         return {"consts": consts, **params_of(Window(**params).inserted(0))}
 
 
 reduce_window_p = ReduceWindow()
+
+
+def _of_elements(combine: Combine) -> Combine:
+    """`combine` of lists that end with what is an element: a gap gives way to the other side."""
+
+    def combined(left: list[Any], right: list[Any]) -> list[Any]:
+        (*xs, is_x), (*ys, is_y) = left, right
+        is_pair = bitwise_and(is_x, is_y)
+        found = [
+            selection.select(is_pair, both, selection.select(is_x, x, y))
+            for both, x, y in zip(combine(xs, ys), xs, ys, strict=True)
+        ]
+        return [*found, bitwise_or(is_x, is_y)]
+
+    return combined
 
 
 def _padded(arrays: Sequence[Any], values: Sequence[Any], w: AxisWindow) -> list[Any]:
@@ -155,7 +185,7 @@ def reduce_window(
 
     Args:
         operand: array, or tree of arrays of one shape.
-        init_value: a scalar for each, the identity of the computation; gaps count as it.
+        init_value: a scalar for each, which every window starts from; gaps are left out.
         computation: associative; takes two scalars (two trees of them), returns one.
         window_dimensions: size of a window along each axis.
         window_strides: by how much windows move, 1 if `None`.

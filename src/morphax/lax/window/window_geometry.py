@@ -52,6 +52,11 @@ class AxisWindow:
         geometry = (self.size, self.stride, self.low, self.high, self.base_dilation)
         return geometry == (1, 1, 0, 0, 1)
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a place may be no element."""
+        return (self.low, self.high, self.base_dilation) != (0, 0, 1)
+
     def padding_config(self, rank: int) -> tuple[tuple[int, int, int], ...]:
         """The configuration of `pad` that makes the gaps explicit."""
         own = (self.low, self.high, self.base_dilation - 1)

@@ -315,22 +315,34 @@ def test_slopes_at_the_centre(
         np.testing.assert_allclose(slope_of(distribution)(zero, *shape), slope, 1e-6)
 
 
+_TAILS = ("cdf", "logcdf", "sf", "logsf")
+
+
 @pytest.mark.parametrize(
-    ("distribution", "names", "x"),
+    ("distribution", "names", "x", "shape"),
     [
-        (stats.expon, ("pdf", "cdf", "sf", "logsf"), -200.0),
-        (stats.gumbel_r, ("pdf", "cdf", "sf", "logsf"), -200.0),
-        (stats.gumbel_l, ("pdf", "cdf", "sf", "logcdf"), 200.0),
+        (stats.expon, ("pdf", "cdf", "sf", "logsf"), -200.0, ()),
+        (stats.gumbel_r, ("pdf", "cdf", "sf", "logsf"), -200.0, ()),
+        (stats.gumbel_l, ("pdf", "cdf", "sf", "logcdf"), 200.0, ()),
+        # At the ends of their ranges slopes are infinite.
+        (stats.gamma, _TAILS, -1.0, (0.5,)),
+        (stats.chi2, _TAILS, -1.0, (1.0,)),
+        (stats.beta, _TAILS, -1.0, (0.5, 0.5)),
+        (stats.beta, _TAILS, 2.0, (0.5, 0.5)),
+        (stats.pareto, _TAILS, 0.5, (0.5,)),
     ],
 )
 def test_slopes_where_functions_are_constant(
-    distribution: Any, names: tuple[str, ...], x: float
+    distribution: Any, names: tuple[str, ...], x: float, shape: tuple[float, ...]
 ) -> None:
     # e²⁰⁰ leaves the range of float32.
+    arguments = (x, *shape, 0.0, 1.0)
+    of = (0, len(arguments) - 2, len(arguments) - 1)
     for name in names:
-        for run in (lambda f: f, jax.jit):
-            slopes = run(jax.grad(getattr(distribution, name), (0, 1, 2)))(x, 0.0, 1.0)
-            assert [float(slope) for slope in slopes] == [0, 0, 0], name
+        for slope_of in (jax.grad, jax.jacfwd):
+            for run in (lambda f: f, jax.jit):
+                slopes = run(slope_of(getattr(distribution, name), of))(*arguments)
+                assert [float(slope) for slope in slopes] == [0, 0, 0], name
 
 
 def test_tails_at_the_ends_of_ranges() -> None:

@@ -8,6 +8,7 @@ have derivatives with respect to all but a and b.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,17 @@ from ._tails import log_betainc_p, log_betaincc_p
 
 
 def _within(name: str, x: Any, a: Any, b: Any, loc: Any, scale: Any) -> list[Any]:
-    """a or NaN, b or NaN, and z moved into [0, 1]."""
+    """a or NaN, b or NaN, z or ½ outside of [0, 1], and where z is below and above."""
     z, _, a, b = standardized(name, x, loc, scale, a, b)
-    defined = (a > 0) & (b > 0)
+    defined, below, above = (a > 0) & (b > 0), z < 0, z > 1
     a, b = jnp.where(defined, a, np.nan), jnp.where(defined, b, np.nan)
-    return [a, b, jnp.where(z < 0, 0, jnp.where(z > 1, 1, z))]
+    return [a, b, jnp.where(below | above, 0.5, z), below & defined, above & defined]
+
+
+def _continued(value: Any, beyond: Sequence[Any], at_zero: float, at_one: float) -> Any:
+    """A function of z with what it is below and above the ends, where its slope is infinite."""
+    below, above = beyond
+    return jnp.where(below, at_zero, jnp.where(above, at_one, value))
 
 
 @replayed(5)
@@ -71,7 +78,8 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> beta.cdf(0.5, 2.0, 3.0)
         Array(0.6875, dtype=float32, weak_type=True)
     """
-    return lax.betainc(*_within("beta.cdf", x, a, b, loc, scale))
+    a, b, z, *beyond = _within("beta.cdf", x, a, b, loc, scale)
+    return _continued(lax.betainc(a, b, z), beyond, 0.0, 1.0)
 
 
 @replayed(5)
@@ -84,7 +92,8 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> beta.logcdf(1e-30, a=2.0, b=1.0).round(3)
         Array(-138.155, dtype=float32, weak_type=True)
     """
-    return log_betainc_p.bind(*_within("beta.logcdf", x, a, b, loc, scale))
+    a, b, z, *beyond = _within("beta.logcdf", x, a, b, loc, scale)
+    return _continued(log_betainc_p.bind(a, b, z), beyond, -np.inf, 0.0)
 
 
 @replayed(5)
@@ -97,13 +106,12 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> beta.sf(0.5, 2.0, 3.0)
         Array(0.3125, dtype=float32, weak_type=True)
     """
-    a, b, z = _within("beta.sf", x, a, b, loc, scale)
+    a, b, z, *beyond = _within("beta.sf", x, a, b, loc, scale)
     # Where z is small its digits are lost in 1 − z, and with them all of I if a is small too.
     is_small = z < 0.5
-    above = lax.betainc(b, a, 1 - jnp.where(is_small, 0.5, z))
-    return jnp.where(
-        is_small, lax.exp(log_betaincc_p.bind(a, b, jnp.where(is_small, z, 0.5))), above
-    )
+    large = lax.betainc(b, a, 1 - jnp.where(is_small, 0.5, z))
+    small = lax.exp(log_betaincc_p.bind(a, b, jnp.where(is_small, z, 0.5)))
+    return _continued(jnp.where(is_small, small, large), beyond, 1.0, 0.0)
 
 
 @replayed(5)
@@ -116,4 +124,5 @@ def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> beta.logsf(0.5, a=1.0, b=100.0)
         Array(-69.31472, dtype=float32, weak_type=True)
     """
-    return log_betaincc_p.bind(*_within("beta.logsf", x, a, b, loc, scale))
+    a, b, z, *beyond = _within("beta.logsf", x, a, b, loc, scale)
+    return _continued(log_betaincc_p.bind(a, b, z), beyond, 0.0, -np.inf)

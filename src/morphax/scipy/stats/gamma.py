@@ -22,10 +22,10 @@ from ._tails import log_igamma_p, log_igammac_p
 
 
 def _within(name: str, x: Any, a: Any, loc: Any, scale: Any) -> list[Any]:
-    """max(z, 0), a or NaN, and where z < 0."""
+    """z or, where z < 0, 1; a or NaN; and where z < 0 < a."""
     z, _, a = standardized(name, x, loc, scale, a)
-    below = z < 0
-    return [jnp.where(below, 0, z), jnp.where(a > 0, a, np.nan), below]
+    below, defined = z < 0, a > 0
+    return [jnp.where(below, 1, z), jnp.where(defined, a, np.nan), below & defined]
 
 
 @replayed(4)
@@ -68,8 +68,8 @@ def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> gamma.cdf(2.0, 1.0)
         Array(0.86466473, dtype=float32, weak_type=True)
     """
-    z, a, _ = _within("gamma.cdf", x, a, loc, scale)
-    return lax.igamma(a, z)
+    z, a, below = _within("gamma.cdf", x, a, loc, scale)
+    return jnp.where(below, 0.0, lax.igamma(a, z))
 
 
 @replayed(4)
@@ -83,8 +83,7 @@ def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(-138.84825, dtype=float32, weak_type=True)
     """
     z, a, below = _within("gamma.logcdf", x, a, loc, scale)
-    value = log_igamma_p.bind(a, jnp.where(below, 1, z))
-    return jnp.where(below & (a > 0), -np.inf, value)
+    return jnp.where(below, -np.inf, log_igamma_p.bind(a, z))
 
 
 @replayed(4)
@@ -97,8 +96,8 @@ def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> gamma.sf(20.0, 1.0)
         Array(2.0611537e-09, dtype=float32, weak_type=True)
     """
-    z, a, _ = _within("gamma.sf", x, a, loc, scale)
-    return lax.igammac(a, z)
+    z, a, below = _within("gamma.sf", x, a, loc, scale)
+    return jnp.where(below, 1.0, lax.igammac(a, z))
 
 
 @replayed(4)
@@ -112,4 +111,4 @@ def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(-800., dtype=float32, weak_type=True)
     """
     z, a, below = _within("gamma.logsf", x, a, loc, scale)
-    return jnp.where(below & (a > 0), 0.0, log_igammac_p.bind(a, jnp.where(below, 1, z)))
+    return jnp.where(below, 0.0, log_igammac_p.bind(a, z))

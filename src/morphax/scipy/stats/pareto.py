@@ -69,8 +69,9 @@ def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> pareto.logcdf(2.0, b=1.0)
         Array(-0.6931472, dtype=float32, weak_type=True)
     """
-    below = logsf(*arguments("pareto.logcdf", x, b, loc, scale))
-    return log1mexp(-below)
+    z, _, b = standardized("pareto.logcdf", x, loc, scale, b)
+    below = z < 1
+    return jnp.where(below, -np.inf, log1mexp(b * lax.log(jnp.where(below, 2, z))))
 
 
 @replayed(4)

@@ -18,7 +18,7 @@
 PYTHON ?= $(shell sh tools/find_python.sh 3.11)
 NEWER := 3.12 3.13
 JOBS ?= 2
-SAMPLE ?= 15
+SAMPLE ?= 30
 SECONDS ?= 600
 SEED ?= $(shell date +%s)
 

@@ -4,7 +4,7 @@
 #   make demo      run the demonstration
 #   make test      what CI runs: lint, structure, types, the tests, and a sample on newer Pythons
 #   make test-gpu  the tests that need a GPU, in an environment with the plugin PLUGIN
-#   make test-whole  the tables that `make test` takes a sample of, in full
+#   make test-whole  the tests with all records of the tables that `make test` takes a sample of
 #   make fuzz      run random programs in many ways that must agree, for SECONDS=600
 #   make bench     compare with JAX, in an environment of its own
 #   make ecosystem run programs of libraries that are written for JAX, in environments of their own,
@@ -18,7 +18,7 @@
 PYTHON ?= $(shell sh tools/find_python.sh 3.11)
 NEWER := 3.12 3.13
 JOBS ?= 2
-SAMPLE ?= 15
+SAMPLE ?= 30
 SECONDS ?= 600
 SEED ?= $(shell date +%s)
 
@@ -52,10 +52,9 @@ types: $(VENV)/test.stamp
 tests: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q -n $(JOBS)
 
-# All combinations of the tables that the other tests take a sample of.
+# All records of the tables of which `make test` takes a sample (tests/sampling.py).
 test-whole: $(VENV)/test.stamp
-	MORPHAX_TEST_WHOLE=1 $(BIN)/python -m pytest -q -n $(JOBS) \
-	  tests/transforms/test_identity_on_and_off.py tests/export/test_cases_for_all_sizes.py
+	MORPHAX_TEST_WHOLE=1 $(BIN)/python -m pytest -q -n $(JOBS)
 
 # With the plugin in it, an environment computes on a GPU by default; so this one is of its own.
 PLUGIN ?= jax-cuda12-plugin[with-cuda]
@@ -66,7 +65,8 @@ test-gpu:
 tests-gpu: $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet \
 	  "$(PLUGIN)==$$($(BIN)/python -c 'import jaxlib; print(jaxlib.__version__)')"
-	XLA_PYTHON_CLIENT_PREALLOCATE=false $(BIN)/python -m pytest -q -n $(JOBS) tests/gpu
+	MORPHAX_TEST_WHOLE=1 XLA_PYTHON_CLIENT_PREALLOCATE=false \
+	  $(BIN)/python -m pytest -q -n $(JOBS) tests/gpu
 
 # Later versions have another jaxlib (see pyproject.toml), other bytecode, another standard library:
 # every SAMPLE-th test runs on each that is found.

@@ -12,9 +12,16 @@ from typing import Any
 import pytest
 
 import morphax
+from tests import sampling
 
 morphax.config.update("jax_num_cpu_devices", 4)
 morphax.config.update("jax_replay_first_calls", True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    dropped = sampling.left_out(items)
+    config.hook.pytest_deselected(items=[item for item in items if item in dropped])
+    items[:] = [item for item in items if item not in dropped]
 
 
 @pytest.fixture

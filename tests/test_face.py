@@ -157,6 +157,11 @@ def test_version() -> None:
     assert morphax.__version__ == ".".join(map(str, morphax.__version_info__))
 
 
+@pytest.mark.parametrize("name", ["get_mesh", "get_abstract_mesh", "set_mesh", "use_abstract_mesh"])
+def test_meshes_in_force_are_asked_for_in_two_places(name: str) -> None:
+    assert getattr(morphax, name) is getattr(morphax.sharding, name)
+
+
 def test_the_public_face_of_the_package() -> None:
     """Attributes that are no part of JAX's face are the packages that the face is made from."""
     modules = {name for name, value in vars(morphax).items() if inspect.ismodule(value)}

@@ -144,7 +144,10 @@ if _TYPE_CHECKING:
     from .parallel.members.shard_map import shard_map as shard_map
     from .parallel.members.smap import smap as smap
     from .parallel.meshes import make_mesh as make_mesh
+    from .runtime.current_mesh import get_abstract_mesh as get_abstract_mesh
+    from .runtime.current_mesh import get_mesh as get_mesh
     from .runtime.current_mesh import set_mesh as set_mesh
+    from .runtime.current_mesh import use_abstract_mesh as use_abstract_mesh
     from .runtime.named_sharding import NamedSharding as NamedSharding
     from .transforms.derivatives import jvp as jvp
     from .transforms.derivatives import linear_transpose as linear_transpose
@@ -221,7 +224,12 @@ __getattr__, __dir__ = _on_demand(
         ".parallel.members.smap": ("smap",),
         ".lax.shape.resharding": ("reshard",),
         ".parallel.meshes": ("make_mesh",),
-        ".runtime.current_mesh": ("set_mesh",),
+        ".runtime.current_mesh": (
+            "get_abstract_mesh",
+            "get_mesh",
+            "set_mesh",
+            "use_abstract_mesh",
+        ),
         ".runtime.named_sharding": ("NamedSharding",),
         ".transforms.derivatives": ("jvp", "linear_transpose", "linearize", "vjp"),
         ".transforms.gradients": ("grad", "value_and_grad"),

@@ -10,7 +10,6 @@ import copy
 import io
 import pickle
 import re
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -26,6 +25,7 @@ from morphax.experimental.serialize_executable import deserialize_and_load, seri
 from morphax.runtime.places import Places
 from tests.cases.op_case import OpCase
 from tests.core.test_completeness import all_cases
+from tests.sampling import is_taken
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6)
 COLUMNS, ROWS = Layout((1, 0), ()), Layout((0, 1), ())
@@ -123,7 +123,7 @@ def test_every_reader_sees_the_numbers(name: str) -> None:
         np.testing.assert_array_equal(x, X)
 
 
-RECORDS = [c for c in all_cases() if zlib.crc32(repr((c.label, "order")).encode()) % 20 == 0]
+RECORDS = [c for c in all_cases() if is_taken(c.label, "order", 20)]
 
 
 @pytest.mark.parametrize("case", RECORDS, ids=lambda c: c.label)

@@ -13,6 +13,7 @@ import morphax.numpy as jnp
 from morphax import lax
 from morphax.engines.loops.program import Copy, For, walk
 from tests.engines.machine_code_calls import MachineCodes
+from tests.sampling import few
 
 # What loops carry of up to 64 elements has memory of its own in any case.
 SMALL, LARGE = (np.linspace(-1, 1, size, dtype=np.float32) for size in (12, 84))
@@ -138,7 +139,7 @@ def test_what_is_read_later(function: Callable[..., Any]) -> None:
     assert_is_eager(function, LARGE)
 
 
-@pytest.mark.parametrize("start", range(0, 100, 20))
+@pytest.mark.parametrize("start", few(range(0, 100, 20), 2))
 def test_random_programs(start: int) -> None:
     for seed in range(start, start + 20):
         assert_is_eager(random_program(seed), LARGE if seed % 2 else SMALL)

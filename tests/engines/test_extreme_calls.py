@@ -55,6 +55,7 @@ def _expected(x: np.ndarray[Any, Any], axes: tuple[int, ...], name: str) -> np.n
     return np.where(found == 0, np.where(wins.any(axis=axes), winner, other), found)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
 @pytest.mark.parametrize("kind", ["normal", "zeros", "NaN", "infinities", "next to zero"])
 def test_extremes_follow_the_order_of_floats(kind: str, dtype: Any) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,16 +17,15 @@ from morphax.engines.native.llvm_text import llvm_module
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.machine_code_calls import call, compiled
 from tests.lax.test_operations import CASES, assert_close, truth
+from tests.sampling import is_taken
 
 INTEGERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
 DTYPES = frozenset(("bool", "float16", "bfloat16", "float32", "float64", *INTEGERS))
-# One of so many cases is compiled, all of them in the whole suite.
-SHARE = 1 if os.environ.get("MORPHAX_TEST_WHOLE") else 15
 CHOSEN = [
     (case, dtype)
     for case in CASES
     for dtype in case.dtypes
-    if dtype in DTYPES and zlib.crc32(f"{case.label} {dtype} machine".encode()) % SHARE == 0
+    if dtype in DTYPES and is_taken(f"{case.label} {dtype}", "machine code", 15)
 ]
 
 

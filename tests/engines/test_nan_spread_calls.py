@@ -45,6 +45,7 @@ def matrices(shape: tuple[int, ...], dtype: Any, seed: int) -> Any:
     return x
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("is_native", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("name", FACTORISATIONS)

@@ -13,6 +13,7 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax.scipy import stats
+from tests.sampling import few
 from tests.stress.process import run
 
 Block = Callable[[Any, Any], Any]
@@ -108,7 +109,7 @@ OPERATIONS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8), 3))
 def test_programs_have_the_numbers_of_uncut_ones(seed: int) -> None:
     rng = np.random.default_rng(seed)
     steps = rng.integers((len(OPERATIONS), 40, 40), size=(rng.integers(20, 40), 3)).tolist()

@@ -48,6 +48,7 @@ def _expected(name: str, x: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, 
     return np.where(np.abs(found) < 1e-300, zeros, found).astype(x.dtype)
 
 
+@pytest.mark.sampled(4)
 @needs_native
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda d: np.dtype(d).name)
 @pytest.mark.parametrize("kind", ["whole", "signs", "zeros", "NaN", "infinities", "large"])
@@ -114,6 +115,7 @@ def test_loops_over_short_floats_carry_long_ones() -> None:
             np.testing.assert_array_equal(program(x), wide)
 
 
+@pytest.mark.sampled(4)
 @needs_native
 @pytest.mark.parametrize("kind", ["small", "zeros", "signs", "NaN", "infinities", "large"])
 @pytest.mark.parametrize("name", UFUNCS)

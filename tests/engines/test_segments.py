@@ -36,7 +36,7 @@ def text_of(function: Callable[..., Any], *operands: Any) -> str:
 def test_no_function_grows_with_the_program(function: Callable[..., Any]) -> None:
     few, many = [
         max([x.count("\n") for x in functions_of(text_of(lambda x, n=n: function(x, n), X))])
-        for n in (1500, 4500)
+        for n in (1000, 3000)
     ]
     assert many <= 1.2 * few
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -28,6 +27,7 @@ from tests.cases.op_case import OpCase
 from tests.lax.test_axis_flow import staged
 from tests.lax.test_operations import CASES
 from tests.lax.test_symbolic_sizes import choices
+from tests.sampling import is_taken, sample
 
 N, M = symbol("n"), symbol("m")
 
@@ -79,12 +79,8 @@ def calls_libraries(jaxpr: core.Jaxpr) -> bool:
     return False
 
 
-def is_sampled(label: str) -> bool:
-    return zlib.crc32(label.encode()) % 40 == 0
-
-
 @pytest.mark.usefixtures("_wide_dtypes")
-@pytest.mark.parametrize("case", [pytest.param(c, id=c.label) for c in CASES])
+@pytest.mark.parametrize("case", sample(CASES, "lowered", 4), ids=lambda c: c.label)
 def test_a_record_lowered_for_all_sizes_is_what_it_is_for_some(case: OpCase) -> None:
     drawn = case.draw(case.dtypes[0])
     for symbols in choices([x.shape for x in drawn]):
@@ -104,7 +100,7 @@ def test_a_record_lowered_for_all_sizes_is_what_it_is_for_some(case: OpCase) -> 
                 module_for_all_sizes(jaxpr, "program")
             return
         parsed(module_for_all_sizes(jaxpr, "program"))
-        if not is_sampled(case.label):
+        if not is_taken(case.label, "lowered", 40):
             parsed(lower_at(jaxpr, "program", {f"n{n}": n for n in symbols}).text)
             return
         for more in (0, 2, -9):

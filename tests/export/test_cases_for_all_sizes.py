@@ -1,13 +1,10 @@
 """The records of the case tables, exported once with symbols for their sizes and called at three.
 
-The results are those of the programs for these sizes.  A sample is taken of the records, all of
-them with ``MORPHAX_TEST_WHOLE=1`` (``make test-whole``).
+The results are those of the programs for these sizes.
 """
 
 from __future__ import annotations
 
-import os
-import zlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -21,16 +18,11 @@ from tests.cases.op_case import OpCase
 from tests.engines.test_symbolic_program import sizes_of
 from tests.lax.test_operations import CASES
 from tests.lax.test_symbolic_sizes import choices
-
-_WHOLE = os.environ.get("MORPHAX_TEST_WHOLE", "") not in ("", "0")
-
+from tests.sampling import is_taken
 
 # Its text has a form that cannot be read back.
 _ALWAYS = ("dynamic_slice/rank_0",)
-
-
-def is_taken(label: str) -> bool:
-    return _WHOLE or label in _ALWAYS or zlib.crc32(f"exported {label}".encode()) % 40 == 0
+_CHOSEN = [c for c in CASES if c.label in _ALWAYS or is_taken(c.label, "exported", 40)]
 
 
 @pytest.fixture(autouse=True)
@@ -39,9 +31,7 @@ def _wide_dtypes() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, id=case.label) for case in CASES if is_taken(case.label)]
-)
+@pytest.mark.parametrize("case", _CHOSEN, ids=lambda c: c.label)
 def test_a_record_exported_for_all_sizes_is_what_it_is_for_some(case: OpCase) -> None:
     drawn = case.draw(case.dtypes[0])
     for symbols in choices([x.shape for x in drawn]):

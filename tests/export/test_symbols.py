@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -68,6 +69,20 @@ def test_shapes() -> None:
     assert shape("..., 4", like=(4,)) == (4,)
     assert export.is_symbolic_dim(A)
     assert not export.is_symbolic_dim(3)
+
+
+def test_bounds_are_those_of_jax() -> None:
+    bounds, inf = export.symbolic_dim_bounds, math.inf
+    a, b = export.symbolic_shape("a, b")
+    (d,) = export.symbolic_shape("d", constraints=("d >= 4", "d <= 9"))
+    sizes = [a, a + b, a * b, -a, a - b, a // 2, a % 3, 2 * a + 1, 3, np.int64(4), True]
+    expected = [(1, inf), (2, inf), (1, inf), (-inf, -1), (-inf, inf), (0, inf), (0, 2), (3, inf)]
+    assert list(map(bounds, sizes)) == [*expected, (3, 3), (4, 4), (1, 1)]
+    sizes = [d, d * d, d - 4, d // 4, d % 4, 10 - d]
+    assert list(map(bounds, sizes)) == [(4, 9), (16, 81), (0, 5), (1, 2), (0, 3), (1, 6)]
+    for wrong in (1.5, "a", None, (a,)):
+        with pytest.raises(TypeError, match=r"(?s)symbolic_dim_bounds.*given:.*fix:"):
+            bounds(wrong)
 
 
 @pytest.mark.parametrize(

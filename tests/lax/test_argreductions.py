@@ -56,6 +56,7 @@ def test_nan_among_many() -> None:
 SHAPES = [(255,), (256,), (257,), (383,), (1000,), (3, 700), (700, 3), (2, 300, 4), (300, 1)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "bool"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_first_of_equal_ones_wherever_they_are(shape: tuple[int, ...], dtype: str) -> None:

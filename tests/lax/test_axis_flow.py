@@ -17,6 +17,7 @@ from morphax.transforms.derivatives import jvp, vjp
 from morphax.transforms.vmap import vmap
 from tests.cases.op_case import OpCase
 from tests.lax.test_operations import CASES
+from tests.sampling import sample
 
 MESH = core.AbstractMesh((2, 2), ("x", "y"), core.AxisType.Explicit)
 Spec = tuple[tuple[str, ...], ...]
@@ -87,6 +88,9 @@ def is_inexact(case: OpCase) -> bool:
     return case.dtypes[0].startswith(("float", "complex"))
 
 
+DIFFERENTIABLE = [case for case in MESHED if case.derivatives and is_inexact(case)]
+
+
 def placed(arrays: Sequence[Any], placement: Any) -> list[core.ShapedArray]:
     """The avals of arrays that lie on the mesh, each varying over an axis of its own."""
     first, others = placement
@@ -117,7 +121,7 @@ def staged_unless_ambiguous(
 
 @pytest.mark.usefixtures("_wide_dtypes")
 @pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("case", [pytest.param(c, id=c.label) for c in MESHED])
+@pytest.mark.parametrize("case", sample(MESHED, "split", 5), ids=lambda c: c.label)
 def test_every_record_is_split_or_refused(case: OpCase, placement: Any) -> None:
     avals = placed(case.draw(case.dtypes[0]), placement)
     jaxpr = staged_unless_ambiguous(case.function, avals)
@@ -135,9 +139,7 @@ def test_every_record_is_split_or_refused(case: OpCase, placement: Any) -> None:
 
 @pytest.mark.usefixtures("_wide_dtypes")
 @pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize(
-    "case", [pytest.param(c, id=c.label) for c in MESHED if c.derivatives and is_inexact(c)]
-)
+@pytest.mark.parametrize("case", sample(DIFFERENTIABLE, "tangents", 5), ids=lambda c: c.label)
 def test_tangents_and_cotangents_are_split_as_what_they_belong_to(
     case: OpCase, placement: Any
 ) -> None:

@@ -42,6 +42,7 @@ def _layouts(x: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     return [x, np.asfortranarray(x), padded, spread, x[::-1, ::-1], np.broadcast_to(x[:1], x.shape)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_are_as_exact_as_sums(

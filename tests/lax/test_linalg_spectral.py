@@ -130,8 +130,8 @@ FUNCTIONS = [
     L.svd, lambda x: L.svd(x, algorithm=L.SvdAlgorithm.QR), lambda x: [L.svd(x, compute_uv=False)],
     L.eigh, L.eig, L.schur, lambda x: L.schur(x, compute_schur_vectors=False),
 ]
-for size in (3, 40):
-    for dtype in "fdFD":
+for size, dtypes in ((3, "fdFD"), (40, "dF")):
+    for dtype in dtypes:
         with jax.enable_x64(True):
             for bad in (np.nan, np.inf):
                 x = np.stack([np.eye(size, dtype=dtype)] * 3)

@@ -20,6 +20,7 @@ from morphax.transforms.make_jaxpr import make_jaxpr
 from morphax.transforms.vmap import vmap
 from tests import cases
 from tests.cases.op_case import TOLERANCE, OpCase, widened
+from tests.sampling import sample
 
 
 def all_cases() -> list[OpCase]:
@@ -72,7 +73,7 @@ def truth(case: OpCase, operands: list[Any]) -> list[np.ndarray[Any, Any]]:
         return as_list(case.reference(*[widened(x) for x in operands]))
 
 
-@pytest.mark.parametrize(("case", "dtype"), BY_DTYPE)
+@pytest.mark.parametrize(("case", "dtype"), sample(BY_DTYPE, "value", 5))
 def test_value(case: OpCase, dtype: str) -> None:
     operands = case.draw(dtype)
     eager, compiled = case.function(*operands), jit(case.function)(*operands)
@@ -85,7 +86,7 @@ def test_value(case: OpCase, dtype: str) -> None:
         assert e.shape == c.shape == aval.shape
 
 
-@pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE)
+@pytest.mark.parametrize(("case", "dtype"), sample(DIFFERENTIABLE, "derivatives", 4))
 def test_derivatives(case: OpCase, dtype: str) -> None:
     first, points = _of_differentiable(case, case.draw(dtype))
     _check_derivative(case, first, points, seed=1)
@@ -174,7 +175,7 @@ def _check_linear_map(
     assert abs(forward - backward) <= 1e-9 * scale, f"{forward} is not {backward}"
 
 
-@pytest.mark.parametrize(("case", "dtype"), BATCHED)
+@pytest.mark.parametrize(("case", "dtype"), sample(BATCHED, "batching", 5))
 def test_batching(case: OpCase, dtype: str) -> None:
     batches = [case.draw(dtype, seed) for seed in range(3)]
     for mapped in _placements(len(case.operands)):
@@ -207,7 +208,7 @@ def _check_batch(
     check_jaxpr(make_jaxpr(function)(*inputs))
 
 
-@pytest.mark.parametrize(("case", "dtype"), BATCHED)
+@pytest.mark.parametrize(("case", "dtype"), sample(BATCHED, "empty batch", 5))
 def test_empty_batch(case: OpCase, dtype: str) -> None:
     operands = case.draw(dtype)
     inputs = [np.zeros((0, *x.shape), x.dtype) for x in operands]
@@ -218,7 +219,7 @@ def test_empty_batch(case: OpCase, dtype: str) -> None:
         assert r.dtype == s.dtype
 
 
-@pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE)
+@pytest.mark.parametrize(("case", "dtype"), sample(DIFFERENTIABLE, "types", 5))
 def test_transformed_programs_are_well_typed(case: OpCase, dtype: str) -> None:
     function, points = _of_differentiable(case, case.draw(dtype))
     check_jaxpr(make_jaxpr(function)(*points))

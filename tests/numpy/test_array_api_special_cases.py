@@ -58,6 +58,7 @@ def on(engine: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return jit(lambda *x: function(*x), compiler_options={"jax_cpu_engine": engine})
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize("name", CASES)
 def test_real_numbers(name: str, dtype: str) -> None:
@@ -92,6 +93,7 @@ def above(name: str, places: np.ndarray) -> np.ndarray:
     return places
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("engine", WHOLE)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", OF_COMPLEX)

@@ -20,6 +20,7 @@ from tests.cases.op_case import TOLERANCE, widened
 from tests.numpy.all_cases import CASES
 from tests.numpy.case import JnpCase
 from tests.numpy.tables.products import EINSUMS
+from tests.sampling import sample
 
 GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())
 BY_DTYPE = [pytest.param(c, d, id=f"{c.label}-{d}") for c in CASES for d in c.dtypes]
@@ -67,7 +68,7 @@ def test_labels_are_unique() -> None:
     assert all("/" in label or " " in label or "." in label for label in twice)
 
 
-@pytest.mark.parametrize(("case", "dtype"), BY_DTYPE)
+@pytest.mark.parametrize(("case", "dtype"), sample(BY_DTYPE, "value", 3))
 def test_value(case: JnpCase, dtype: str) -> None:
     operands = case.draw(dtype)
     result = case.call(jnp, *[jnp.asarray(x) for x in operands])
@@ -76,7 +77,7 @@ def test_value(case: JnpCase, dtype: str) -> None:
     assert_close(result, truth, dtype if dtype in TOLERANCE else "float32", case.tolerance)
 
 
-@pytest.mark.parametrize(("case", "dtype"), BY_DTYPE)
+@pytest.mark.parametrize(("case", "dtype"), sample(BY_DTYPE, "type", 4))
 def test_type(case: JnpCase, dtype: str) -> None:
     key = f"{case.label}|{dtype}"
     assert (key in GOLDEN) is not case.beyond, "record the golden file anew"
@@ -87,7 +88,7 @@ def test_type(case: JnpCase, dtype: str) -> None:
     assert [[list(x.shape), str(x.dtype), x.weak_type] for x in arrays] == GOLDEN[key]
 
 
-@pytest.mark.parametrize("case", TRACEABLE)
+@pytest.mark.parametrize("case", sample(TRACEABLE, "jit", 4))
 def test_jit(case: JnpCase) -> None:
     dtype = case.dtypes[0]
     operands = case.draw(dtype)
@@ -107,7 +108,7 @@ def _arrays(operands: list[Any]) -> list[Any]:
     return [jnp.asarray(x) for x in operands]
 
 
-@pytest.mark.parametrize("case", BATCHED)
+@pytest.mark.parametrize("case", sample(BATCHED, "batching", 4))
 def test_batching(case: JnpCase) -> None:
     dtype = case.dtypes[0]
     batches = [_arrays(case.draw(dtype, seed)) for seed in range(2)]
@@ -130,7 +131,7 @@ def test_batching(case: JnpCase) -> None:
         assert_close(given, expected, dtype if dtype in TOLERANCE else "float32", case.tolerance)
 
 
-@pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE)
+@pytest.mark.parametrize(("case", "dtype"), sample(DIFFERENTIABLE, "derivatives", 4))
 def test_derivatives(case: JnpCase, dtype: str) -> None:
     with enable_x64(True):
         points = [jnp.asarray(x) for x in case.draw(WIDE[dtype])]

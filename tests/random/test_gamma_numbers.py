@@ -24,6 +24,7 @@ KEYS = {
 PARAMETERS = np.array([0.0, 0.01, 0.3, 0.99, 1.0, 1.5, 7.0, 1e4, 1e30, np.inf, np.nan], np.float32)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("log_space", [False, True])
 @pytest.mark.parametrize("kind", KEYS)
 def test_numbers_drawn_in_place_are_those_of_the_program(kind: str, log_space: bool) -> None:
@@ -40,6 +41,7 @@ def test_numbers_drawn_in_place_are_those_of_the_program(kind: str, log_space: b
     assert np.asarray(compiled).tobytes() == np.asarray(drawn).tobytes()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("log_space", [False, True])
 @pytest.mark.parametrize("kind", KEYS)
 def test_so_are_those_of_float64(kind: str, log_space: bool) -> None:

@@ -138,6 +138,7 @@ def test_raw_keys_belong_to_the_default_generator(impl: str) -> None:
         random.bits(raw)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("impl", GOLDEN)
 @pytest.mark.parametrize(
     "draw",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,13 +15,12 @@ from scipy import stats as reference_stats
 
 import morphax as jax
 from morphax.scipy import special
+from tests.sampling import is_taken
 
 from .accuracy_table import ORDINARY, REGIONS, STATS, UNITS, drawn
 
 COUNT = 40
 STEP = 1e-6
-# One in so many functions is compiled, in each dtype; ``make test-whole`` compiles all.
-SHARE = 1 if os.environ.get("MORPHAX_TEST_WHOLE") else 10
 TRUTHS = json.loads(Path(__file__).with_name("accuracy_truths.json").read_text())
 DTYPES = ("float64", "float32")
 
@@ -85,7 +82,7 @@ def test_values_over_wide_ranges(name: str, dtype: str) -> None:
     args = (
         [np.array(x) for x in TRUTHS[name]["operands"]] if is_stored else drawn(name, dtype, COUNT)
     )
-    is_compiled = zlib.crc32(f"{name} {dtype} compiled".encode()) % SHARE == 0
+    is_compiled = is_taken(f"{name} {dtype}", "compiled", 10)
     most = UNITS.get(name, (ORDINARY, ORDINARY))[DTYPES.index(dtype)]
     with np.errstate(all="ignore"), jax.enable_x64(True):
         expected = _values(TRUTHS[name]["values"] if is_stored else truth(*args))

@@ -95,6 +95,7 @@ def _truths(truth: Callable[..., Any], operands: Sequence[np.ndarray]) -> list[A
         return [truth(*map(mpmath.mpf, map(float, x))) for x in zip(*operands, strict=True)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", TOLERANCES)
 @pytest.mark.parametrize("name", TRUTHS)
 def test_digits(name: str, dtype: Any) -> None:

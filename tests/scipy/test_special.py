@@ -217,6 +217,7 @@ NEARLY_CANCELLING = (
 )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "point", "expected"), NEARLY_CANCELLING)
 @pytest.mark.parametrize("engine", [None, "native", "xla"])
 def test_derivatives_that_are_differences_of_digammas(

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import morphax as jax
 import morphax.numpy as jnp
 from morphax.core import check_jaxpr
+from tests.sampling import IS_WHOLE
 from tests.transforms.random_programs import Program, programs, scalar
 
 # Relative to the largest magnitude among the results; rounding adds up along a program.
@@ -415,7 +416,7 @@ LAWS: dict[str, Law] = {
 
 # Few, for every run; thousands have been tried.  Each law has examples of its own.
 FEW = settings(
-    max_examples=6,
+    max_examples=6 if IS_WHOLE else 3,
     deadline=None,
     database=None,
     suppress_health_check=list(HealthCheck),

@@ -518,6 +518,7 @@ def by_while(function: Function) -> Any:
     return lax.while_loop(lambda x: x[0] < 1, lambda x: x + function(x) / x, jnp.zeros(1) + 0.5)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("use", [by_scan, by_jit, by_cond, by_while])
 @pytest.mark.parametrize("case", ADVERSARIAL)
 def test_no_false_hit(case: str, use: Callable[[Function], Any]) -> None:

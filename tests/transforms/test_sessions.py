@@ -5,16 +5,15 @@ Sessions of `sessions` run with all that remembers, shares and skips work, and w
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
 import morphax as jax
 from morphax.config import override
+from tests.sampling import IS_WHOLE
 from tests.transforms.sessions import run, session
 
-COUNT = 200 if os.environ.get("MORPHAX_TEST_WHOLE") else 24
+COUNT = 200 if IS_WHOLE else 24
 
 WITHOUT = {
     "structural_identity": False,

@@ -16,6 +16,7 @@ from ._reading import deserialize as deserialize
 from ._scope import SymbolicScope as SymbolicScope
 from ._symbols import is_symbolic_dim as is_symbolic_dim
 from ._symbols import symbolic_args_specs as symbolic_args_specs
+from ._symbols import symbolic_dim_bounds as symbolic_dim_bounds
 from ._symbols import symbolic_shape as symbolic_shape
 from ._trees import register_namedtuple_serialization as register_namedtuple_serialization
 from ._trees import register_pytree_node_serialization as register_pytree_node_serialization
@@ -33,5 +34,6 @@ __all__ = [
     "register_namedtuple_serialization",
     "register_pytree_node_serialization",
     "symbolic_args_specs",
+    "symbolic_dim_bounds",
     "symbolic_shape",
 ]

@@ -1,12 +1,14 @@
-"""Shapes with symbols: `symbolic_shape`, `symbolic_args_specs`, `is_symbolic_dim`."""
+"""Shapes with symbols: making them, and what is known of their sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 from .. import tree
 from ..core import ShapeDtypeStruct, aval_of
+from ..core.bounds import least, most
 from ..core.dims import Dim, SymbolicDim
 from ..util.messages import described, message
 from ._parsing import Reader, filled
@@ -22,6 +24,42 @@ def is_symbolic_dim(p: object) -> bool:
         [True, False]
     """
     return type(p) is SymbolicDim
+
+
+def symbolic_dim_bounds(dimension: Any) -> tuple[float, float]:
+    """The numbers between which the size of an axis is known to lie, both of them included.
+
+    They may be further apart than need be, and are infinite where none is known.
+
+    Args:
+        dimension: an integer, or an expression in symbols.
+
+    Returns:
+        The least number and the greatest one.
+
+    Raises:
+        TypeError: if `dimension` is no size.
+
+    Example:
+        >>> from morphax import export
+        >>> n, m = export.symbolic_shape("n, m", constraints=("n <= 9",))
+        >>> [export.symbolic_dim_bounds(size) for size in (2 * n - 1, n - m, 4)]
+        [(1, 17), (-inf, 8), (4, 4)]
+    """
+    if isinstance(dimension, SymbolicDim):
+        return least(dimension.terms), most(dimension.terms)
+    try:
+        number = index(dimension)
+    except TypeError:
+        raise TypeError(
+            message(
+                "export.symbolic_dim_bounds, argument dimension",
+                given=described(dimension),
+                expected="an integer, or a size with symbols",
+                fix="Pass a size of a shape, such as export.symbolic_shape('n, 4')[0].",
+            )
+        ) from None
+    return number, number
 
 
 def symbolic_shape(

@@ -16,6 +16,7 @@ import morphax.numpy as jnp
 from morphax import lax
 from morphax.ad_checkpoint import checkpoint_name
 from morphax.core import check_jaxpr
+from tests.sampling import IS_WHOLE
 from tests.tracing import work_of
 from tests.transforms.small_programs import STEPS, XS, V, X, build, same, scalar
 
@@ -61,7 +62,7 @@ OBSERVED: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
 
 @pytest.mark.parametrize("observe", list(OBSERVED.values()), ids=list(OBSERVED))
 @given(steps=STEPS)
-@settings(max_examples=6, deadline=None, derandomize=True)
+@settings(max_examples=6 if IS_WHOLE else 3, deadline=None, derandomize=True)
 def test_changes_no_value(observe: Any, steps: Any) -> None:
     f = build(steps)
     with jax.enable_x64(True):

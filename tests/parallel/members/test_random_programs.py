@@ -12,6 +12,7 @@ import morphax.numpy as jnp
 from morphax.config import enable_x64
 from morphax.sharding import Mesh
 from tests.parallel.members.member_programs import by_members, by_vmap, member_of, random_steps
+from tests.sampling import few
 
 X, W, B = np.linspace(-1, 1.5, 16), np.linspace(0.4, 1.1, 4), np.linspace(-0.7, 0.9, 8)
 ARGUMENTS = (X, W, B)
@@ -44,7 +45,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", few(range(12), 5))
 def test_members_compute_what_vmap_does(seed: int, square: Mesh) -> None:
     member = member_of(random_steps(seed))
     ways = list(WAYS) if seed % 4 == 0 else ["value", "grad", ("jvp", "vmap", "jit")[seed % 3]]

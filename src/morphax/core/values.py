@@ -228,7 +228,7 @@ def in_own_dtypes(operands: Sequence[Operand]) -> list[Any] | None:
     """
     if current_config().enable_x64:
         return None
-    wide = {aval_of(x).dtype for x in operands} & _narrowed.keys()
+    wide = {getattr(aval_of(x), "dtype", None) for x in operands} & _narrowed.keys()
     own = [
         number_in(x, x.dtype) if isinstance(x, np.generic) and x.dtype in wide else x
         for x in operands

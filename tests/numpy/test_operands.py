@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,18 @@ OF_TWO = (
     "add arctan2 copysign divide floor_divide float_power fmax fmin fmod heaviside hypot logaddexp "
     "logaddexp2 maximum minimum multiply nextafter power remainder subtract full_like"
 ).split()
+
+
+PRODUCTS: dict[str, Any] = {
+    "matmul": jnp.matmul,
+    "dot": jnp.dot,
+    "inner": jnp.inner,
+    "vdot": jnp.vdot,
+    "vecdot": jnp.vecdot,
+    "tensordot": partial(jnp.tensordot, axes=1),
+    "einsum": partial(jnp.einsum, "ij,jk"),
+    "einsum of elements": partial(jnp.einsum, "ij,ij->ij"),
+}
 
 
 @pytest.mark.parametrize("name", OF_TWO)
@@ -304,3 +317,18 @@ def test_wide_arrays_combine_with_others_in_what_is_on(combine: Any, dtype: str)
     found = combine(x, i)
     assert found.dtype == dtype
     np.testing.assert_allclose(found, np.asarray(expected), 1e-6)
+
+
+@pytest.mark.parametrize("others", ["float8_e5m2", "bfloat16", "float16", "float32"])
+@pytest.mark.parametrize("product", PRODUCTS, ids=str)
+def test_factors_of_8_bits_are_beside_others_if_the_sums_have_a_dtype(
+    product: str, others: str
+) -> None:
+    x = np.array([[1.0, 0.5], [2.0, 4.0]])
+    a, b = jnp.asarray(x, "float8_e4m3fn"), jnp.asarray(x, others)
+    for first, second in ((a, b), (b, a)):
+        found = PRODUCTS[product](first, second, preferred_element_type="float32")
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found, PRODUCTS[product](jnp.asarray(x), jnp.asarray(x)))
+        with pytest.raises(jax.dtypes.TypePromotionError):
+            PRODUCTS[product](first, second)

@@ -237,7 +237,13 @@ def asarray(
     device: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """`a` as an array; an array of the right dtype is returned as it is."""
+    """`a` as an array; an array of the right dtype is returned as it is.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.asarray([1, 2.5])
+        Array([1. , 2.5], dtype=float32)
+    """
     made = array(a, dtype, copy=bool(copy), order=order, device=device)
     return laid_out("jnp.asarray", made, out_sharding)
 
@@ -307,7 +313,13 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
-    """An array of ones, of floating dtype unless `dtype` says otherwise."""
+    """An array of ones, of floating dtype unless `dtype` says otherwise.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.ones((1, 2))
+        Array([[1., 1.]], dtype=float32)
+    """
     return _filled("ones", shape, 1, dtype, device, out_sharding)
 
 
@@ -331,7 +343,13 @@ def full_like(
     device: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """An array like `a`, with `fill_value` everywhere."""
+    """An array like `a`, with `fill_value` everywhere.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.full_like(jnp.array([1, 2], "int8"), 7)
+        Array([7, 7], dtype=int8)
+    """
     return _made_like("full_like", a, fill_value, dtype, shape, device, out_sharding)
 
 

@@ -29,7 +29,7 @@ from .contraction import (
     plan_contraction,
     prepare,
 )
-from .operands import as_array, check_no_out, of_one_dtype
+from .operands import as_array, check_no_out, factors
 from .partial_products import product_as
 
 
@@ -96,7 +96,7 @@ def einsum(
         )
         return product_as("jnp.einsum", out_sharding, summed, *given)
     check_no_out("einsum", out)
-    arrays = of_one_dtype("einsum", *given)
+    arrays = factors("einsum", preferred_element_type, *given)
     result_dtype = arrays[0].aval.dtype
     if preferred_element_type is not None:
         result_dtype = dtypes.requested(preferred_element_type, "einsum")

@@ -332,6 +332,21 @@ def of_one_dtype(name: str, *operands: Any) -> list[Any]:
     return [x if x.aval.dtype == dtype else convert(x, dtype, weak) for x in arrays]
 
 
+def factors(name: str, preferred: Any, *operands: Any) -> list[Any]:
+    """Factors in one dtype; 8-bit floats, which do not promote, may be beside other floats.
+
+    If the dtype of the sums is given, nothing depends on theirs: they are widened to float32.
+    """
+    arrays = [as_array(name, x) for x in operands]
+    found = {x.aval.dtype for x in arrays}
+    if preferred is None or len(found) == 1 or min(d.itemsize for d in found) > 1:
+        return of_one_dtype(name, *arrays)
+    if not all(dtypes.issubdtype(d, np.floating) for d in found):
+        return of_one_dtype(name, *arrays)
+    wide = max((np.dtype(np.float32), *found), key=lambda d: d.itemsize)
+    return [convert(x, wide) for x in arrays]
+
+
 def inexact_type(name: str, *arrays: Any) -> tuple[Any, bool]:
     """The floating or complex dtype in which arrays combine, and whether it is weak."""
     return common_dtype(name, tuple([x.aval for x in arrays]), True)

@@ -24,7 +24,7 @@ from .arithmetic import multiply
 from .axes import canonical_axes
 from .contraction import Contraction, Shape, plan_contraction
 from .of_numpy import outer_of_numpy
-from .operands import as_array, check_no_out, of_one_dtype
+from .operands import as_array, check_no_out, factors, of_one_dtype
 from .partial_products import product_as
 from .reductions import sum as sum_
 from .selection import diagonal
@@ -67,7 +67,7 @@ def matmul(
     if out_sharding is not None:
         options = {"precision": precision, "preferred_element_type": preferred_element_type}
         return product_as("jnp.matmul", out_sharding, partial(matmul, **options), a, b)
-    left, right = of_one_dtype("matmul", a, b)
+    left, right = factors("matmul", preferred_element_type, a, b)
     return _multiplied("matmul", left, right, precision, preferred_element_type)
 
 
@@ -159,7 +159,7 @@ def dot(
     if out_sharding is not None:
         options = {"precision": precision, "preferred_element_type": preferred_element_type}
         return product_as("jnp.dot", out_sharding, partial(dot, **options), a, b)
-    a, b = of_one_dtype("dot", a, b)
+    a, b = factors("dot", preferred_element_type, a, b)
     left, right = a.aval.ndim, b.aval.ndim
     axes: Any = ((left - 1,), (max(right - 2, 0),)) if left and right else ((), ())
     return _along("dot", a, b, axes, (precision, preferred_element_type))
@@ -174,7 +174,7 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
         >>> jnp.vdot(jnp.array([1j, 2]), jnp.array([1j, 3]))
         Array(7.+0.j, dtype=complex64)
     """
-    a, b = of_one_dtype("vdot", a, b)
+    a, b = factors("vdot", preferred_element_type, a, b)
     options = precision, preferred_element_type
     return _along("vdot", ravel(_conjugate(a)), ravel(b), ((0,), (0,)), options)
 
@@ -200,7 +200,7 @@ def vecdot(
         >>> jnp.vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1]))
         Array([3, 7], dtype=int32)
     """
-    x1, x2 = of_one_dtype("vecdot", x1, x2)
+    x1, x2 = factors("vecdot", preferred_element_type, x1, x2)
     left, right = moveaxis(_conjugate(x1), axis, -1), moveaxis(x2, axis, -1)
     shapes = left.aval.shape, right.aval.shape
     if shapes[0][-1] != shapes[1][-1]:
@@ -265,7 +265,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
         >>> jnp.inner(jnp.array([1, 2]), jnp.array([[3, 4], [5, 6]]))
         Array([11, 17], dtype=int32)
     """
-    a, b = of_one_dtype("inner", a, b)
+    a, b = factors("inner", preferred_element_type, a, b)
     left, right = a.aval.ndim, b.aval.ndim
     axes: Any = ((left - 1,), (right - 1,)) if left and right else ((), ())
     return _along("inner", a, b, axes, (precision, preferred_element_type))
@@ -333,7 +333,7 @@ def tensordot(
             preferred_element_type=preferred_element_type,
         )
         return product_as("jnp.tensordot", out_sharding, product, a, b)
-    a, b = of_one_dtype("tensordot", a, b)
+    a, b = factors("tensordot", preferred_element_type, a, b)
     pairs = _axes_of_tensordot(axes, a.aval.ndim, b.aval.ndim)
     if pairs is None:
         raise ShapeError(

@@ -125,6 +125,11 @@ def bcoo_reshape(
     Raises:
         ValueError: if sizes do not fit so.
         NotImplementedError: if `dimensions` mixes axes of different kinds.
+
+    Example:
+        >>> from morphax.experimental import sparse
+        >>> sparse.bcoo_reshape(sparse.BCOO.fromdense([[0, 1], [2, 0]]), new_sizes=(4,)).todense()
+        Array([0, 1, 2, 0], dtype=int32)
     """
     if sharding is not None:
         refuse_layout("bcoo_reshape", sharding)
@@ -215,6 +220,11 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
 
     Raises:
         ValueError: if an axis does not exist or has another size.
+
+    Example:
+        >>> from morphax.experimental import sparse
+        >>> sparse.bcoo_squeeze(sparse.BCOO.fromdense([[0, 3]]), dimensions=(0,)).todense()
+        Array([0, 3], dtype=int32)
     """
     given = [index(axis) for axis in dimensions]
     gone = {axis % arr.ndim for axis in given if -arr.ndim <= axis < arr.ndim}
@@ -255,6 +265,11 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
 
     Raises:
         TypeError: if an axis does not exist or stands twice.
+
+    Example:
+        >>> from morphax.experimental import sparse
+        >>> sparse.bcoo_rev(sparse.BCOO.fromdense([0, 1, 2]), (0,)).todense()
+        Array([2, 1, 0], dtype=int32)
     """
     axes = [index(axis) for axis in dimensions]
     if len({*axes}) < len(axes) or any(not 0 <= axis < operand.ndim for axis in axes):

@@ -79,21 +79,24 @@ def main() -> None:
     pythons = {p: python for p, python in pythons.items() if p in present}
     rounds = options.rounds or SCALES[scale].rounds
     lines: list[Line] = []
+    tables = ""
     for group in options.group or GROUPS:
         print(group, file=sys.stderr, flush=True)
         try:
             lines += run_group(group, pythons, scale, rounds)
         except Failed as failure:
             notes.append(f"Left out: the group {group}. {failure}")
+        if lines:  # a run that is stopped leaves what it has found
+            tables = write(lines, notes, options.output, pythons, rounds)
     if not lines:
         sys.exit("\n".join(notes))
-    write(lines, notes, options.output, pythons, rounds)
+    print(tables)
 
 
 def write(
     lines: list[Line], notes: list[str], folder: Path, pythons: Mapping[str, str], rounds: int
-) -> None:
-    """Write the page, the picture and the figures; print the tables."""
+) -> str:
+    """Write the page, the picture and the figures; the tables as text."""
     folder.mkdir(parents=True, exist_ok=True)
     picture = folder / "benchmarks.svg"
     condensed = {name for name, group in GROUPS.items() if group.is_condensed}
@@ -101,7 +104,7 @@ def write(
     (folder / "benchmarks.json").write_text(json_of(lines))
     text = text_of(lines, {name: group.title for name, group in GROUPS.items()}, notes, condensed)
     (folder / "benchmarks.md").write_text(f"{introduction(pythons, rounds, picture)}\n{text}")
-    print(text)
+    return text
 
 
 if __name__ == "__main__":

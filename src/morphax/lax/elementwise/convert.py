@@ -350,9 +350,9 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
         >>> jax.lax.bitcast_convert_type(jnp.float32(1.0), jnp.uint32)
         Array(1065353216, dtype=uint32)
     """
-    dtype = dtypes.dtype(new_dtype) if new_dtype is not None else None
-    own = aval_of(operand).dtype
     # An array of 64 bits may be where others are narrowed: its bits are 64 there too.
-    if not (own in NARROW and dtype in NARROW):
+    is_wide = new_dtype is not None and aval_of(operand).dtype in NARROW
+    dtype = dtypes.dtype(new_dtype) if is_wide else None
+    if dtype not in NARROW:
         dtype = _named_dtype(new_dtype, "lax.bitcast_convert_type, argument new_dtype")
     return bitcast_convert_type_p.bind(operand, new_dtype=dtype)

@@ -90,7 +90,7 @@ def _common_shape(shapes: Sequence[Shape]) -> Shape | None:
         return None
 
 
-def _repeat(shape: Shape, target: Shape | None) -> Callable[[Any], Any] | None:
+def _repeat(shape: Shape, target: Shape | None) -> Change | None:
     if target is None or not shape or shape == target:
         return None
     dims = tuple(range(len(target)))
@@ -113,7 +113,7 @@ def _fits(scalar_dtype: Any, dtype: Any) -> bool:
     return rank[scalar_dtype.kind] <= (1 if target is np.integer else 0)
 
 
-def _cast(kind: type, dtype: Any, weak: bool) -> Callable[[Any], Any]:
+def _cast(kind: type, dtype: Any, weak: bool) -> Change:
     """From a Python scalar of type `kind` to one of `dtype`, which must hold it.
 
     Beside weak operands it is a Python scalar again.

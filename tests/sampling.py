@@ -3,8 +3,10 @@
 Thousands of records, each tested in many ways, take longer than a run may.  A test therefore takes
 one record in so many, by a hash of its own name and the record's, and of each operation at least
 one (`sample`); or one combination of its parameters in so many, and each value of a parameter at
-least once (``@pytest.mark.sampled(one_in)``).  They are the same in every run, so that a failure
-comes back, and others for another test.  ``MORPHAX_TEST_WHOLE=1`` takes all (``make test-whole``).
+least once (``@pytest.mark.sampled(one_in)``).  Of a test with many parameters that says nothing a
+run takes half, and at least one of each operation.  They are the same in every run, so that a
+failure comes back, and others for another test.  ``MORPHAX_TEST_WHOLE=1`` takes all (``make
+test-whole``), ``MORPHAX_TEST_SALT=1``, ``2`` … take others.
 """
 
 from __future__ import annotations
@@ -16,6 +18,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+MANY = 6
+"""From so many combinations of parameters on a test is halved."""
+
+SALT = os.environ.get("MORPHAX_TEST_SALT", "")
 IS_WHOLE = os.environ.get("MORPHAX_TEST_WHOLE", "") not in ("", "0")
 
 Record = TypeVar("Record")
@@ -62,12 +68,20 @@ def left_out(items: Sequence[Any]) -> set[Any]:
     """Which of pytest's tests are combinations of parameters that this run does not take."""
     combinations: defaultdict[str, list[Any]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("sampled"):
+        if hasattr(item, "callspec"):
             combinations[item.nodeid.partition("[")[0]].append(item)
-    return {item for found in combinations.values() for item in _left_out_of_one(found)}
+    return {
+        item
+        for test, found in combinations.items()
+        for item in (
+            _without_their_values(found)
+            if found[0].get_closest_marker("sampled")
+            else _other_half(test, found)
+        )
+    }
 
 
-def _left_out_of_one(items: Sequence[Any]) -> Iterable[Any]:
+def _without_their_values(items: Sequence[Any]) -> Iterable[Any]:
     (one_in,) = items[0].get_closest_marker("sampled").args
     count = Counter(value for item in items for value in _values(item))
     wanted = {value for value, times in count.items() if times > 1}
@@ -84,5 +98,16 @@ def _values(item: Any) -> set[tuple[str, int]]:
     return {(name, id(value)) for name, value in item.callspec.params.items()}
 
 
+def _other_half(test: str, items: Sequence[Any]) -> set[Any]:
+    if len(items) < MANY:
+        return set()
+    return set(items) - set(sample(items, test, 2, lambda item: item.callspec.id, _kind))
+
+
+def _kind(name: str) -> str:
+    """The operation, without the number that tells seeds and values without a name apart."""
+    return operation(name).rstrip("0123456789")
+
+
 def _order(name: str, test: str) -> int:
-    return zlib.crc32(f"{test} {name}".encode())
+    return zlib.crc32(f"{test} {name}{SALT}".encode())

@@ -80,43 +80,68 @@ def test_list(x, y):
 def test_one(x):
     pass
 
-@pytest.mark.parametrize("x", range(9))
+@pytest.mark.parametrize("x", range(40))
+def test_half(x):
+    pass
+
+@pytest.mark.parametrize("x", ["sin/1", "cos/1", "tan/1", "exp/1", "log/1", "log/2", "erf/1"])
+def test_operations(x):
+    pass
+
+@pytest.mark.parametrize("x", range(5))
 def test_all(x):
     pass
 """
 
 
-def names_of_combinations(folder: Path, is_whole: bool) -> list[str]:
+def names_of_combinations(folder: Path, **variables: str) -> list[str]:
     """Those that pytest collects, with the hook of this suite."""
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = sampled\n")
     (folder / "conftest.py").write_text("from tests.conftest import pytest_collection_modifyitems")
     (folder / "test_some.py").write_text(COMBINATIONS)
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", f"--rootdir={folder}"]
-    environment = os.environ | {"MORPHAX_TEST_WHOLE": str(int(is_whole))}
+    others = {k: v for k, v in os.environ.items() if not k.startswith("MORPHAX_TEST_")}
     done = subprocess.run(
         [*command, "-p", "no:cacheprovider", str(folder)],
         cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
         check=True,
-        env=environment,
+        env=others | variables,
     )
     return [line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line]
 
 
 def test_combinations_have_each_value_of_each_parameter(tmp_path: Path) -> None:
-    found = names_of_combinations(tmp_path, False)
-    pairs = [name for name in found if name.startswith("test_product")]
-    assert 9 <= len(pairs) <= 13
-    assert {re.split(r"[\[\]-]", name)[1] for name in pairs} == set("01234")
-    assert {re.split(r"[\[\]-]", name)[2] for name in pairs} == set("012345678")
-    assert 5 < len([name for name in found if name.startswith("test_list")]) < 40
-    assert len([name for name in found if name.startswith("test_one")]) == 1
-    assert len([name for name in found if name.startswith("test_all")]) == 9
-    assert len(names_of_combinations(tmp_path, True)) == 9 * 5 + 80 + 9 + 9
+    found = names_of_combinations(tmp_path)
+    of = {
+        test: [name for name in found if name.startswith(f"test_{test}[")]
+        for test in ("product", "list", "one", "half", "operations", "all")
+    }
+    assert 9 <= len(of["product"]) <= 13
+    assert {re.split(r"[\[\]-]", name)[1] for name in of["product"]} == set("01234")
+    assert {re.split(r"[\[\]-]", name)[2] for name in of["product"]} == set("012345678")
+    assert 5 < len(of["list"]) < 40
+    assert len(of["one"]) == 1
+    assert 10 < len(of["half"]) < 30
+    assert len(of["operations"]) in (6, 7)
+    assert len(of["all"]) == 5
 
 
-def test_no_other_file_reads_the_variable() -> None:
+def test_another_salt_takes_others(tmp_path: Path) -> None:
+    found, other = (names_of_combinations(tmp_path, MORPHAX_TEST_SALT=salt) for salt in "12")
+    halves = [{name for name in names if "half" in name} for names in (found, other)]
+    assert halves[0] != halves[1]
+    assert found == names_of_combinations(tmp_path, MORPHAX_TEST_SALT="1")
+
+
+def test_all_combinations_are_taken_where_that_is_asked_for(tmp_path: Path) -> None:
+    found = names_of_combinations(tmp_path, MORPHAX_TEST_WHOLE="1")
+    assert len(found) == 9 * 5 + 80 + 9 + 40 + 7 + 5
+
+
+def test_no_other_file_reads_the_variables() -> None:
     tests = Path(__file__).parent
-    readers = [p for p in tests.rglob("*.py") if "MORPHAX_TEST_WHOLE" in p.read_text("utf-8")]
+    named = re.compile("MORPHAX_TEST_(WHOLE|SALT)")
+    readers = [p for p in tests.rglob("*.py") if named.search(p.read_text("utf-8"))]
     assert {p.name for p in readers} == {"sampling.py", Path(__file__).name}

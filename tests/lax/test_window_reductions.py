@@ -204,6 +204,11 @@ def test_shapes_and_paddings() -> None:
     assert padtype_to_pads((4, 5), (3, 2), (2, 1), "VALID") == [(0, 0), (0, 0)]
 
 
+def test_padding_by_name_is_that_of_elements_without_gaps() -> None:
+    out = reduce_window(np.ones((2, 4)), 0.0, add, (1, 3), (2, 2), "SAME", base_dilation=(1, 2))
+    np.testing.assert_array_equal(out, [[2, 2, 2]])
+
+
 X = np.ones((2, 3), np.float32)
 WRONG = [
     (TypeError, "argument window_dimensions", {"window_dimensions": (2,)}),

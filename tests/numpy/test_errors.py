@@ -113,6 +113,7 @@ ROWS: list[tuple[str, Call, type[Exception], str]] = [
     ("einsum letters", lambda: jnp.einsum("i->i", X), ValueError, "one symbol for each axis"),
     ("einsum terms", lambda: jnp.einsum("i,j", V), ValueError, "as many operands"),
     ("einsum result", lambda: jnp.einsum("i->j", V), ValueError, "names axes"),
+    ("einsum diagonal", lambda: jnp.einsum("ii", X[:1]), ValueError, "names a letter twice"),
     ("einsum sizes", lambda: jnp.einsum("i,i", V, V[:3]), ValueError, "equal sizes"),
     ("convolve", lambda: jnp.convolve(X, V), ValueError, "two vectors"),
     ("convolve mode", lambda: jnp.convolve(V, V, "most"), ValueError, "mode"),

@@ -69,6 +69,9 @@ def test_derivatives_of_convolutions() -> None:
 def test_dtypes_of_convolutions() -> None:
     assert signal.convolve(np.arange(3), np.ones(2, bool)).dtype == np.float64
     assert signal.convolve(np.ones(3, np.float16), np.ones(2, np.float16)).dtype == np.float16
+    by_transforms = signal.fftconvolve(np.arange(4, dtype=np.float16), np.ones(2, np.float16))
+    assert by_transforms.dtype == np.float16
+    np.testing.assert_allclose(by_transforms, [0, 1, 3, 5, 3], atol=1e-3)
     assert signal.correlate(np.float32(2), np.complex64(1j)) == -2j
     weak = lax.full((4,), 0.5)
     for run in (signal.convolve, signal.correlate):

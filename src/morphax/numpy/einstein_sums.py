@@ -285,6 +285,11 @@ def _names(text: str, shapes: tuple[Shape, ...]) -> tuple[list[Names], Names]:
             f"as many operands as terms: the subscripts have {len(terms)}, separated by commas",
         )
     names = [_term(text, t, shapes, len(s)) for t, s in zip(terms, shapes, strict=True)]
+    for operand, shape in zip(names, shapes, strict=True):
+        # Axes of size 1 go with those of other operands only: a diagonal has one size.
+        sizes = dict(zip(operand, shape, strict=True))
+        if any([sizes[a] != n for a, n in zip(operand, shape, strict=True)]):
+            raise _error(text, shapes, "axes of equal sizes where a term names a letter twice")
     widest = max([sum(type(a) is int for a in n) for n in names])
     free = tuple(range(-widest, 0))
     if arrow:

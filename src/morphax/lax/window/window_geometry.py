@@ -247,8 +247,8 @@ def canonical_window(
             dilated(k, d)
             for k, d in zip(fields["window_dimensions"], fields["window_dilation"], strict=True)
         ]
-        base_shape = [dilated(n, d) for n, d in zip(shape, fields["base_dilation"], strict=True)]
-        pads = pads_by_name(where, base_shape, dilated_shape, fields["window_strides"], padding)
+        # By name the padding is that of elements without gaps between them, as in JAX.
+        pads = pads_by_name(where, shape, dilated_shape, fields["window_strides"], padding)
     else:
         pads = integer_pairs(f"{where}, argument padding", padding)
         if len(pads) != rank:

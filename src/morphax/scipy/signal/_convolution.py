@@ -298,7 +298,10 @@ def _by_transforms(name: str, in1: Any, in2: Any, mode: str, axes: Sequence[int]
 def _product_of_spectra(in1: Any, in2: Any, mode: str, axes: tuple[int, ...]) -> Any:
     firsts, seconds = in1.aval.shape, in2.aval.shape
     lengths = [firsts[i] + seconds[i] - 1 for i in axes]
-    is_complex = dtypes.issubdtype(in1.aval.dtype, np.complexfloating)
+    dtype = in1.aval.dtype
+    # There are no transforms of numbers of 16 bits.
+    in1, in2 = [convert(x, dtypes.promote_types(dtype, np.float32)) for x in (in1, in2)]
+    is_complex = dtypes.issubdtype(dtype, np.complexfloating)
     forward, back = (jnp.fft.fftn, jnp.fft.ifftn) if is_complex else (jnp.fft.rfftn, jnp.fft.irfftn)
     spectrum = lax.mul(forward(in1, lengths, axes), forward(in2, lengths, axes))
     found = back(spectrum, lengths, axes)
@@ -307,4 +310,4 @@ def _product_of_spectra(in1: Any, in2: Any, mode: str, axes: tuple[int, ...]) ->
         kept = {"full": length, "same": firsts[i], "valid": firsts[i] - seconds[i] + 1}[mode]
         starts[i] = (length - kept) // 2
         stops[i] = starts[i] + kept
-    return lax.slice(found, starts, stops)
+    return convert(lax.slice(found, starts, stops), dtype)

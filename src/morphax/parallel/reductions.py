@@ -246,8 +246,11 @@ def _over_members(
     """The reduction along axes, of which the types may speak of some or all."""
     in_types = axes_in_types(names)
     if in_types:
-        x = _varying_over_all(where, x, in_types)
-        if primitive is psum_p and groups is None:
+        # Along an axis where the value is the same, the extreme is that value; a sum might have
+        # been taken already, or not.
+        is_sum = primitive is psum_p
+        x = _varying_over_all(where, x, in_types) if is_sum else varying_over(x, in_types)
+        if is_sum and groups is None:
             x = psum_invariant_p.bind(x, axes=tuple([n for n in names if n in in_types]))
             names = tuple([n for n in names if n not in in_types])
     return primitive.bind(x, axes=names, axis_index_groups=groups) if names else x

@@ -46,6 +46,13 @@ def body(f: Any, mesh: Mesh, in_specs: Any, out_specs: Any, *arguments: Any) -> 
             ["pvary: f32[8]{V:x}", "psum_invariant: f32[8]"],
         ),
         (lambda x: lax.pmax(x, ("x", "y")), P(("x", "y")), P(), (X,), ["pmax: f32[2]"]),
+        (
+            lambda x: lax.pmin(x, ("y", "x")),
+            P("x"),
+            P(),
+            (X,),
+            ["pvary: f32[4]{V:(x,y)}", "pmin: f32[4]"],
+        ),
         (lambda x: lax.all_gather(x, "x"), P("x"), P("x"), (X,), ["all_gather: f32[2,4]{V:x}"]),
         (
             lambda x: lax.all_gather(x, "x", tiled=True, to="invarying"),

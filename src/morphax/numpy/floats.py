@@ -78,7 +78,15 @@ def spacing(x: Any, /) -> Any:
     """
     (x,) = _real("spacing", x)
     negative = lax.lt(x, lax.full_like(x, 0))
-    beyond = lax.nextafter(x, where(negative, lax.full_like(x, -np.inf), lax.full_like(x, np.inf)))
+    farthest = np.inf
+    if not _has_infinities(aval_of(x).dtype):
+        # Beyond the greatest number lies nothing: its distance is that of the one before.
+        farthest = float(dtypes.finfo(aval_of(x).dtype).max)
+        before = lax.nextafter(lax.full_like(x, farthest), lax.full_like(x, 1))
+        is_last = lax.eq(lax.abs(x), lax.full_like(x, farthest))
+        x = where(is_last, where(negative, lax.neg(before), before), x)
+    ends = lax.full_like(x, -farthest), lax.full_like(x, farthest)
+    beyond = lax.nextafter(x, where(negative, *ends))
     distance = lax.stop_gradient(lax.sub(beyond, x))
     return convert(distance, distance.aval.dtype)
 
@@ -138,6 +146,15 @@ def nan_to_num(
     return convert(x, dtype)
 
 
+def _has_infinities(dtype: Any) -> bool:
+    return bool(np.isinf(np.asarray(np.inf, dtype).astype(np.float32)))
+
+
+def _is_small(dtype: Any) -> bool:
+    """Whether float32 holds all numbers of this dtype, which has few bits for exponents of its own."""
+    return dtypes.itemsize_bits(dtype) <= 8
+
+
 def _bits(dtype: Any) -> tuple[Any, int, int]:
     """Integer dtype of the same width, number of mantissa bits, and bias of the exponent."""
     info = dtypes.finfo(dtype)
@@ -181,7 +198,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     x, exponent = _widened(x, shape), _widened(lax.convert_element_type(x2, np.int32), shape)
     dtype = aval_of(x).dtype
     _, digits, bias = _bits(dtype)
-    if bias < 127:
+    if bias < 127 or _is_small(dtype):
         # Three steps do not cross a range so short; float32 rounds nothing that it holds.
         return lax.convert_element_type(ldexp(lax.convert_element_type(x, np.float32), x2), dtype)
     # Large exponents in three steps; only the last of them may round, so the ones downwards stop
@@ -218,6 +235,18 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     (x,) = _real("frexp", x)
     x = as_array("frexp", x)
     dtype = x.aval.dtype
+    if float(np.asarray(0.75, dtype)) != 0.75:
+        raise TypeError(
+            message(
+                "jnp.frexp",
+                given=f"{x.aval}",
+                expected="floats that can be 0.75, as mantissas are",
+                fix="Convert them, for instance with x.astype('float32').",
+            )
+        )
+    if _is_small(dtype):
+        mantissa, exponent = frexp(convert(x, np.float32))
+        return convert(mantissa, dtype), exponent
     integer, digits, bias = _bits(dtype)
     number = partial(np.asarray, dtype=integer)
     subnormal, x = _normalised(x)

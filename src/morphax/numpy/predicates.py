@@ -144,6 +144,11 @@ def _real_operand(name: str, x: Any) -> Any:
     )
 
 
+def _has_sign(dtype: Any) -> bool:
+    """Whether numbers of this dtype are floats that may be negative: powers of two are not."""
+    return issubdtype(dtype, np.floating) and dtypes.finfo(dtype).min < 0
+
+
 @replayed(1)
 def signbit(x: Any, /) -> Any:
     """Where the sign bit is set: of negative numbers, of −0, and of NaN with a sign.
@@ -158,10 +163,12 @@ def signbit(x: Any, /) -> Any:
     """
     x = _real_operand("signbit", x)
     dtype = x.aval.dtype
-    if issubdtype(dtype, np.floating):
-        x = lax.bitcast_convert_type(x, f"int{8 * dtype.itemsize}")
-    elif not issubdtype(dtype, np.signedinteger):
+    if not issubdtype(dtype, np.signedinteger) and not _has_sign(dtype):
         return _nowhere(x)
+    if issubdtype(dtype, np.floating):
+        if dtypes.itemsize_bits(dtype) < 8:
+            x = convert(x, np.float32)
+        x = lax.bitcast_convert_type(x, f"int{8 * x.aval.dtype.itemsize}")
     return lax.lt(x, np.zeros((), x.aval.dtype)[()])
 
 

@@ -151,7 +151,7 @@ def _has_infinities(dtype: Any) -> bool:
 
 
 def _is_small(dtype: Any) -> bool:
-    """Whether float32 holds all numbers of this dtype, which has few bits for exponents of its own."""
+    """Whether this is one of the dtypes of at most 8 bits, whose numbers float32 holds."""
     return dtypes.itemsize_bits(dtype) <= 8
 
 

@@ -14,6 +14,7 @@
 #include "counts.h"
 #include "draw_keys.h"
 #include "gamma.h"
+#include "half_numbers.h"
 #include "parts.h"
 #include "process_end.h"
 #include "subnormal_numbers.h"
@@ -26,6 +27,8 @@ namespace nb = nanobind;
 namespace ffi = xla::ffi;
 using f32 = float;
 using f64 = double;
+using f16 = half_numbers::Stored<half_numbers::Float16>;
+using bf16 = half_numbers::Stored<half_numbers::Bfloat16>;
 
 namespace {
 
@@ -35,6 +38,10 @@ constexpr std::size_t kWorthDividing = 1 << 12;
 
 // What is drawn, by the numbers that programs have for it.
 enum class Method : std::int64_t { gamma, loggamma, poisson, binomial };
+
+// Counts are drawn in those that C++ has.
+template <typename T>
+constexpr bool kIsWide = std::is_floating_point_v<T>;
 
 template <typename T>
 struct Rows {
@@ -89,10 +96,13 @@ void draw_gamma(const Rows<T>& all, std::size_t from, std::size_t to, bool log_s
 template <typename T>
 void draw_row(const Rows<T>& all, std::size_t row, Method method) {
   const std::size_t at = row * all.columns;
-  if (method == Method::binomial) {
-    counts::draw_binomial(all.keys[row], all.columns, all.first + at, all.second + at,
-                          all.out + at);
-  } else if constexpr (std::is_same_v<T, f32>) {
+  if constexpr (kIsWide<T>) {
+    if (method == Method::binomial) {
+      return counts::draw_binomial(all.keys[row], all.columns, all.first + at, all.second + at,
+                                   all.out + at);
+    }
+  }
+  if constexpr (std::is_same_v<T, f32>) {
     counts::draw_poisson(all.keys[row], all.columns, all.first + at, all.out + at);
   }
 }
@@ -121,17 +131,24 @@ bool is_like(const Parameters<T>& parameters, const Numbers<T>& out) {
   return parameters.shape(0) == out.shape(0) && parameters.shape(1) == out.shape(1);
 }
 
-template <typename T>
-void fill(const Keys& keys, const Parameters<T>& first, const Parameters<T>& second,
-          const Numbers<T>& out, Method method, std::int64_t generator_number = 0) {
+// `Word` is what arrays of numbers of type T are given as.
+template <typename T, typename Word>
+void fill(const Keys& keys, const Parameters<Word>& first, const Parameters<Word>& second,
+          const Numbers<Word>& out, Method method, std::int64_t generator_number = 0) {
+  static_assert(sizeof(T) == sizeof(Word), "only the reading of the bits changes");
   const auto generator = static_cast<Generator>(generator_number);
   if (out.size() == 0) return;
   if (keys.shape(0) != out.shape(0) * words_of(generator) || !is_like(first, out) ||
       !is_like(second, out)) {
     throw nb::value_error("draws: arrays of different sizes");
   }
-  const Rows<T> all{keys.data(), generator,    first.data(), second.data(),
-                    out.data(),  out.shape(0), out.shape(1)};
+  const Rows<T> all{keys.data(),
+                    generator,
+                    reinterpret_cast<const T*>(first.data()),
+                    reinterpret_cast<const T*>(second.data()),
+                    reinterpret_cast<T*>(out.data()),
+                    out.shape(0),
+                    out.shape(1)};
   if (all.size() < kMany) return draw_part(all, method, 0, 1);
   const process_end::OthersRun others_run;
   draw_part(all, method, 0, 1);
@@ -148,6 +165,7 @@ std::size_t parameters_of(std::int64_t which) {
   const auto method = static_cast<Method>(which);
   if (which < 0 || method > Method::binomial) return 0;
   if (method == Method::poisson && !std::is_same_v<T, f32>) return 0;
+  if (!is_gamma(which) && !kIsWide<T>) return 0;
   return method == Method::binomial ? 2 : 1;
 }
 
@@ -165,14 +183,14 @@ ffi::Error run(ffi::ThreadPool& pool, const ffi::AnyBuffer& keys,
   for (std::size_t i = 0; is_right && i < wanted; ++i) {
     const auto given = parameters.get<ffi::Buffer<type>>(i);
     is_right = given.has_value() && given->element_count() == size;
-    if (is_right) numbers[i] = given->typed_data();
+    if (is_right) numbers[i] = static_cast<const T*>(given->untyped_data());
   }
   if (!is_right) return ffi::Error::InvalidArgument("random numbers of other sizes or dtypes");
   const Rows<T> all{static_cast<const std::uint64_t*>(keys.untyped_data()),
                     generator,
                     numbers[0],
                     numbers[1],
-                    out.typed_data<T>(),
+                    static_cast<T*>(out.untyped_data()),
                     rows,
                     size / rows};
   const auto parts = static_cast<std::size_t>(std::clamp<std::int64_t>(
@@ -191,6 +209,10 @@ ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer keys, ffi::Remaini
       return run<f32, ffi::F32>(pool, keys, parameters, *out, which, generator);
     case ffi::F64:
       return run<f64, ffi::F64>(pool, keys, parameters, *out, which, generator);
+    case ffi::F16:
+      return run<f16, ffi::F16>(pool, keys, parameters, *out, which, generator);
+    case ffi::BF16:
+      return run<bf16, ffi::BF16>(pool, keys, parameters, *out, which, generator);
     default:
       return ffi::Error::InvalidArgument("random numbers of another dtype");
   }
@@ -235,15 +257,27 @@ void bind_precision(nb::module_& module) {
       "draw_gamma",
       [](const Keys& keys, const Parameters<T>& a, const Numbers<T>& out, bool log_space,
          std::int64_t generator) {
-        fill(keys, a, a, out, log_space ? Method::loggamma : Method::gamma, generator);
+        fill<T>(keys, a, a, out, log_space ? Method::loggamma : Method::gamma, generator);
       },
       nb::arg(), nb::arg(), whole, nb::arg(), nb::arg() = 0);
   module.def(
       "draw_binomial",
       [](const Keys& keys, const Parameters<T>& n, const Parameters<T>& p, const Numbers<T>& out) {
-        fill(keys, n, p, out, Method::binomial);
+        fill<T>(keys, n, p, out, Method::binomial);
       },
       nb::arg(), nb::arg(), nb::arg(), whole);
+}
+
+// Of narrow numbers, which are given as words, as not every format has a name for Python's buffers.
+template <typename T>
+void bind_narrow(nb::module_& module, const char* name) {
+  module.def(
+      name,
+      [](const Keys& keys, const Parameters<std::uint16_t>& a, const Numbers<std::uint16_t>& out,
+         bool log_space, std::int64_t generator) {
+        fill<T>(keys, a, a, out, log_space ? Method::loggamma : Method::gamma, generator);
+      },
+      nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg(), nb::arg() = 0);
 }
 
 }  // namespace
@@ -251,10 +285,12 @@ void bind_precision(nb::module_& module) {
 void bind(nb::module_& module) {
   bind_precision<f32>(module);
   bind_precision<f64>(module);
+  bind_narrow<f16>(module, "draw_gamma_of_float16");
+  bind_narrow<bf16>(module, "draw_gamma_of_bfloat16");
   module.def(
       "draw_poisson",
       [](const Keys& keys, const Parameters<f32>& rates, const Numbers<f32>& out) {
-        fill(keys, rates, rates, out, Method::poisson);
+        fill<f32>(keys, rates, rates, out, Method::poisson);
       },
       nb::arg(), nb::arg(), nb::arg().noconvert());
   module.attr("draw_for_code") = reinterpret_cast<std::uintptr_t>(&draw_for_code);

@@ -39,21 +39,24 @@ MORPHAX_INLINE f32 polynomial(const f32 (&coefficients)[size], f32 x) {
   return horner(coefficients, x, std::make_index_sequence<size - 1>());
 }
 
+// x³ P(x) / Q(x) is what log(1 + x) has beyond x − x²/2, for -0.4142 < x < 0.4142.
+constexpr f32 kLog1pNearZero = 0.41421356237309504880f;
+constexpr f32 kLog1pNumerator[] = {4.5270000862445199635215e-5f, 4.9854102823193375972212e-1f,
+                                   6.5787325942061044846969f,    2.9911919328553073277375e1f,
+                                   6.0949667980987787057556e1f,  5.7112963590585538103336e1f,
+                                   2.0039553499201281259648e1f};
+constexpr f32 kLog1pDenominator[] = {1,
+                                     1.5062909083469192043167e1f,
+                                     8.3047565967967209469434e1f,
+                                     2.2176239823732856465394e2f,
+                                     3.0909872225312059774938e2f,
+                                     2.1642788614495947685003e2f,
+                                     6.0118660497603843919306e1f};
+
 // log(1 + x) for -0.4142 < x < 0.4142.
 MORPHAX_INLINE f32 log1p_near_zero(f32 x) {
-  constexpr f32 kNumerator[] = {4.5270000862445199635215e-5f, 4.9854102823193375972212e-1f,
-                                6.5787325942061044846969f,    2.9911919328553073277375e1f,
-                                6.0949667980987787057556e1f,  5.7112963590585538103336e1f,
-                                2.0039553499201281259648e1f};
-  constexpr f32 kDenominator[] = {1,
-                                  1.5062909083469192043167e1f,
-                                  8.3047565967967209469434e1f,
-                                  2.2176239823732856465394e2f,
-                                  3.0909872225312059774938e2f,
-                                  2.1642788614495947685003e2f,
-                                  6.0118660497603843919306e1f};
   const f32 square = x * x;
-  const f32 ratio = polynomial(kNumerator, x) / polynomial(kDenominator, x);
+  const f32 ratio = polynomial(kLog1pNumerator, x) / polynomial(kLog1pDenominator, x);
   return x + __builtin_fmaf(-0.5f, square, x * square * ratio);
 }
 
@@ -89,11 +92,10 @@ MORPHAX_INLINE f32 inverse_erf(f32 x) {
                            -0.00367342844f,  0.00573950773f,  -0.0076224613f,
                            0.00943887047f,   1.00167406f,     2.83297682f};
   constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
-  constexpr f32 kNearZero = 0.41421356237309504880f;
   const f32 square = x * x;
   // Both are computed, and one is kept: a jump would not vectorise.
   const f32 near_zero = log1p_near_zero(-square), far = logarithm(1 - square);
-  const f32 w = -(square < kNearZero ? near_zero : far);
+  const f32 w = -(square < kLog1pNearZero ? near_zero : far);
   const f32 centre = polynomial(kCentre, w - 2.5f);
   const f32 tail = polynomial(kTail, __builtin_sqrtf(w) - 3);
   const f32 value = (w == kInfinity ? kInfinity : w < 5 ? centre : tail) * x;
@@ -120,8 +122,7 @@ MORPHAX_INLINE f32 error_function(f32 x) {
 
 // log(1 + x) for x >= -1.
 MORPHAX_INLINE f32 log1p(f32 x) {
-  constexpr f32 kNearZero = 0.41421356237309504880f;
-  return __builtin_fabsf(x) < kNearZero ? log1p_near_zero(x) : logarithm(1 + x);
+  return __builtin_fabsf(x) < kLog1pNearZero ? log1p_near_zero(x) : logarithm(1 + x);
 }
 
 // log Γ(x) for finite x >= 0.5, by Lanczos' series with g = 7 and nine terms.  Reference: C.

@@ -6,8 +6,8 @@
 // & Tsang, "A simple method for generating gamma variables", ACM Transactions on Mathematical
 // Software 26 (2000).
 //
-// T is f32 or f64, the precision.  Of f64 the last digits of functions are not XLA's: of 10¹³
-// candidates one may be judged otherwise.
+// T is the precision: f32, f64 or `Half` of a format.  Of f64 the last digits of functions are not
+// XLA's: of 10¹³ candidates one may be judged otherwise.
 #include "gamma.h"
 
 #include <algorithm>
@@ -21,25 +21,30 @@
 
 namespace morphax::gamma {
 
+using draws::Bfloat16;
+using draws::chosen;
 using draws::f32;
 using draws::f64;
+using draws::Float16;
 using draws::fused;
+using draws::Half;
+using draws::kEpsilon;
 using draws::logarithm;
 using draws::logarithm_of_rest;
+using draws::Stored;
 using draws::u32;
 
 namespace {
 
-template <typename T>
-constexpr T kThird = static_cast<T>(1 / 3.0);
 // Numbers that are worked on together: what is known of them stays in the first cache.
 constexpr std::size_t kBlock = 256;
 
 // A number on (-1, 1), of which erf⁻¹ makes a normal one of variance ½.
 template <typename T, typename Key>
 MORPHAX_INLINE T between_ones(Key key) {
-  constexpr T kAboveMinusOne = std::numeric_limits<T>::epsilon() / 2 - 1;
-  return std::max(kAboveMinusOne, key.template uniform<T>() * 2 + kAboveMinusOne);
+  const T above_minus_one = kEpsilon<T> / 2 - 1;
+  const T number = key.template uniform<T>() * T(2) + above_minus_one;
+  return chosen(number < above_minus_one, above_minus_one, number);
 }
 
 MORPHAX_VECTORIZED
@@ -49,11 +54,35 @@ void take_inverse_erf(std::size_t count, const f32* x, f32* out) {
 void take_inverse_erf(std::size_t count, const f64* x, f64* out) {
   inverse_erf::wide_erf_inv(count, x, nullptr, nullptr, out);
 }
+template <typename Format>
+MORPHAX_VECTORIZED void take_inverse_erf(std::size_t count, const Half<Format>* x,
+                                         Half<Format>* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = elementary::inverse_erf(x[i].value);
+}
+
+// ⅓ / √d.  XLA makes a product of it where the numbers are of float16.
+template <typename T>
+MORPHAX_INLINE T third_of_root(T d) {
+  return T(1 / 3.0) / std::sqrt(d);
+}
+MORPHAX_INLINE Half<Bfloat16> third_of_root(Half<Bfloat16> d) {
+  return Half<Bfloat16>(1 / 3.0) / std::sqrt(d.value);
+}
+MORPHAX_INLINE Half<Float16> third_of_root(Half<Float16> d) {
+  return Half<Float16>(1 / 3.0) * (Half<Float16>(1) / std::sqrt(d.value));
+}
+
+MORPHAX_INLINE f64 power(f64 x, f64 y) { return std::pow(x, y); }
+MORPHAX_INLINE f32 power(f32 x, f32 y) { return static_cast<f32>(std::pow(f64{x}, f64{y})); }
+template <typename Format>
+MORPHAX_INLINE Half<Format> power(Half<Format> x, Half<Format> y) {
+  return power(x.value, y.value);
+}
 
 template <typename T>
 MORPHAX_INLINE bool is_rejected(T square, T cube, T u, T d) {
-  const T squeeze = fused(static_cast<T>(-0.0331), square * square, T{1});
-  const T log_density = square * T{0.5} + d * (1 - cube + logarithm(cube));
+  const T squeeze = fused(T(-0.0331), square * square, T(1));
+  const T log_density = square * T(0.5) + d * (T(1) - cube + logarithm(cube));
   return (u >= squeeze) & (logarithm(u) >= log_density);
 }
 
@@ -109,8 +138,8 @@ MORPHAX_VECTORIZED void draw_uniforms(const Numbers<T, Key>& open, std::size_t c
 template <typename T, typename Key>
 MORPHAX_INLINE void finish_candidate(const Numbers<T, Key>& open, std::size_t i, T inverse_erf,
                                      Candidates<T, Key>& out) {
-  out.z[i] = static_cast<T>(1.41421356237309504880) * inverse_erf;
-  out.root[i] = fused(out.z[i], open.c[i], T{1});
+  out.z[i] = T(1.41421356237309504880) * inverse_erf;
+  out.root[i] = fused(out.z[i], open.c[i], T(1));
 }
 
 template <typename T, typename Key>
@@ -126,7 +155,7 @@ void draw_candidates(const Numbers<T, Key>& open, std::size_t count, Candidates<
   take_inverse_erf(count, out.between_ones, out.z);
   finish_candidates(open, count, out);
   for (std::size_t i = 0; i < count; ++i) {
-    for (Key key = out.keys.at(i); out.root[i] <= 0;) {
+    for (Key key = out.keys.at(i); out.root[i] <= T(0);) {
       key = key.split(0);
       const T x = between_ones<T>(key.split(1));
       T inverse_erf;
@@ -164,7 +193,7 @@ void draw_cubes(Numbers<T, Key>& open, std::size_t count, T* cubes) {
     count = kept;
   };
   // The first state of the program, which is kept where d is not finite.
-  std::fill_n(cubes, count, T{1});
+  std::fill_n(cubes, count, T(1));
   for (std::size_t i = 0; i < count; ++i) {
     candidates.rejected[i] = is_rejected<T>(0, 1, 2, open.d[i]);
   }
@@ -186,8 +215,8 @@ MORPHAX_VECTORIZED void begin(Key key, std::uint64_t first, std::size_t count, c
     const Key own = key.split(low + static_cast<u32>(i), high);
     uniforms[i] = own.split(1).template uniform<T>();
     all.keys.set(i, own.split(0));
-    const T d = (a[i] >= 1 ? a[i] : a[i] + 1) - kThird<T>;
-    all.d[i] = d, all.c[i] = kThird<T> / std::sqrt(d);
+    const T d = chosen(a[i] >= T(1), a[i], a[i] + T(1)) - T(1 / 3.0);
+    all.d[i] = d, all.c[i] = third_of_root(d);
     all.places[i] = static_cast<u32>(i);
   }
 }
@@ -199,8 +228,8 @@ MORPHAX_VECTORIZED void finish_logarithms(std::size_t count, const T* a, const T
     const T log_d = logarithm(d[i]), sum = log_d + logarithm(cubes[i]);
     const T logarithm_of_u = logarithm_of_rest(uniforms[i]);
     // 0 times infinity would be NaN where a is 0.
-    const T boost = logarithm_of_u == 0 ? 0 : logarithm_of_u * (1 / a[i]);
-    out[i] = a[i] >= 1 ? sum : sum + boost;
+    const bool is_one = (a[i] >= T(1)) | (logarithm_of_u == T(0));
+    out[i] = chosen(is_one, sum, sum + logarithm_of_u * (T(1) / a[i]));
   }
 }
 
@@ -209,12 +238,11 @@ MORPHAX_VECTORIZED void finish(std::size_t count, const T* a, const T* d, const 
                                const T* uniforms, T* out) {
   for (std::size_t i = 0; i < count; ++i) out[i] = d[i] * cubes[i];
   for (std::size_t i = 0; i < count; ++i) {
-    if (a[i] >= 1) continue;
-    const T inverse = 1 / a[i];
-    out[i] *= static_cast<T>(std::pow(static_cast<f64>(1 - uniforms[i]), f64{inverse}));
+    if (!(a[i] >= T(1))) out[i] = out[i] * power(T(1) - uniforms[i], T(1) / a[i]);
   }
 }
 
+// Numbers `first` to `first + count` of the stream, which are not more than a block.
 template <typename T, typename Key>
 void draw_block(Key key, std::uint64_t first, std::size_t count, const T* a, T* out,
                 bool log_space) {
@@ -225,11 +253,20 @@ void draw_block(Key key, std::uint64_t first, std::size_t count, const T* a, T* 
   draw_cubes(numbers, count, cubes);
   (log_space ? finish_logarithms<T> : finish<T>)(count, a, d, cubes, uniforms, out);
 }
+template <typename Format, typename Key>
+void draw_block(Key key, std::uint64_t first, std::size_t count, const Stored<Format>* a,
+                Stored<Format>* out, bool log_space) {
+  Half<Format> parameters[kBlock], numbers[kBlock];
+  std::copy_n(a, count, parameters);
+  draw_block(key, first, count, parameters, numbers, log_space);
+  for (std::size_t i = 0; i < count; ++i) out[i] = numbers[i].stored();
+}
 
 }  // namespace
 
-template <typename T, typename Key>
-void draw(Key key, std::uint64_t first, std::size_t count, const T* a, T* out, bool log_space) {
+template <typename Number, typename Key>
+void draw(Key key, std::uint64_t first, std::size_t count, const Number* a, Number* out,
+          bool log_space) {
   while (count > 0) {
     const std::size_t to_boundary = kBlock - first % kBlock, size = std::min(count, to_boundary);
     draw_block(key, first, size, a, out, log_space);
@@ -237,14 +274,17 @@ void draw(Key key, std::uint64_t first, std::size_t count, const T* a, T* out, b
   }
 }
 
-#define MORPHAX_DRAW(T, Key) \
-  template void draw(draws::Key, std::uint64_t, std::size_t, const T*, T*, bool);
-MORPHAX_DRAW(f32, ThreefryKey)
-MORPHAX_DRAW(f64, ThreefryKey)
-MORPHAX_DRAW(f32, RbgKey)
-MORPHAX_DRAW(f64, RbgKey)
-MORPHAX_DRAW(f32, UnsafeRbgKey)
-MORPHAX_DRAW(f64, UnsafeRbgKey)
+#define MORPHAX_DRAW(Number, Key) \
+  template void draw(draws::Key, std::uint64_t, std::size_t, const Number*, Number*, bool);
+#define MORPHAX_DRAW_ALL(Number)    \
+  MORPHAX_DRAW(Number, ThreefryKey) \
+  MORPHAX_DRAW(Number, RbgKey)      \
+  MORPHAX_DRAW(Number, UnsafeRbgKey)
+MORPHAX_DRAW_ALL(f32)
+MORPHAX_DRAW_ALL(f64)
+MORPHAX_DRAW_ALL(Stored<Float16>)
+MORPHAX_DRAW_ALL(Stored<Bfloat16>)
+#undef MORPHAX_DRAW_ALL
 #undef MORPHAX_DRAW
 
 }  // namespace morphax::gamma

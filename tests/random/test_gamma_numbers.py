@@ -10,7 +10,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
-from morphax import random
+from morphax import dtypes, random
 from morphax.random import _loop_draws, random_gamma_p
 
 KEY = random.key(3)
@@ -57,6 +57,26 @@ def test_so_are_those_of_float64(kind: str, log_space: bool) -> None:
         np.testing.assert_allclose(drawn, program(keys, a), rtol=1e-11, atol=1e-12)
         compiled = jax.jit(draw)(keys, a)
     assert np.asarray(compiled).tobytes() == np.asarray(drawn).tobytes()
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("log_space", [False, True])
+@pytest.mark.parametrize("kind", ["one key", "one key of rbg"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_narrow_numbers_are_those_of_the_program_to_the_bit(
+    dtype: str, kind: str, log_space: bool
+) -> None:
+    # Of one key all parameters that there are, of others some.
+    words = np.arange(0, 1 << 16, 1 if kind == "one key" else 16, dtype=np.uint16)
+    a = jnp.asarray(words[: len(words) // 400 * 400].reshape(400, -1).view(dtypes.dtype(dtype)))
+    draw = partial(random_gamma_p.bind, log_space=log_space)
+    written_out = partial(random_gamma_p.draw, log_space=log_space)
+    program = jax.jit(written_out, compiler_options={"jax_cpu_engine": "xla"})
+    drawn, wanted = np.asarray(draw(KEYS[kind], a)), np.asarray(program(KEYS[kind], a))
+    np.testing.assert_array_equal(*[np.isnan(x) for x in (drawn, wanted)])
+    np.testing.assert_array_equal(*[x[x == x].view(np.uint16) for x in (drawn, wanted)])
+    compiled = jax.jit(draw)(KEYS[kind], a)
+    assert np.asarray(compiled).tobytes() == drawn.tobytes()
 
 
 @pytest.mark.parametrize("engine", ["auto", "native", "xla"])
@@ -176,6 +196,17 @@ def test_keys_of_other_generators_are_gone_through_one_by_one(impl: str) -> None
     np.testing.assert_array_equal(counts[7], random.binomial(keys[7], 100, 0.5, (50,)))
     rates = jax.vmap(lambda k: random.poisson(k, 30.0, (50,)))(keys)
     np.testing.assert_array_equal(rates[7], random.poisson(keys[7], 30.0, (50,)))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        ("float16", [0.306396484375, 0.5283203125, 0.5966796875, 1.1494140625, 0.30419921875]),
+        ("bfloat16", [0.1220703125, 0.70703125, 0.09375, 0.34765625, 0.431640625]),
+    ],
+)
+def test_narrow_numbers_are_those_of_jax(dtype: str, expected: list[float]) -> None:
+    assert random.gamma(KEY, 0.9, (5,), dtype).tolist() == expected
 
 
 def test_numbers_of_rbg_are_those_of_jax() -> None:

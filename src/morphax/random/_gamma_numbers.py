@@ -20,9 +20,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, final
 
+import numpy as np
+
 from .. import lax
 from ..control.loops.loops import while_loop
 from ..core import aval_of
+from ..dtypes import bfloat16
 from ..runtime.native_calls import DRAW_GENERATORS
 from ._generators import generator_of, split_keys
 from ._inversion import exponential_of
@@ -134,6 +137,7 @@ class RandomGamma(LoopDraw):
 
     name = "random_gamma"
     native_name = "draw_gamma"
+    native_dtypes = (np.float32, np.float64, np.float16, bfloat16)
     native_generators = DRAW_GENERATORS
 
     def method(self, **params: Any) -> str:

@@ -2,11 +2,11 @@
 
 How many steps a sampler by rejection takes the numbers decide.  The program says what the numbers
 are, and is what such an operation becomes.  The common ones, of float32 and mostly float64 too from
-keys of threefry, gamma numbers from those of rbg as well, are drawn in `native/`, eagerly and by
-compiled programs, for to compile the program takes half a second and a loop of it draws a number in
-microseconds; of others eager mode compiles the program.  The order of streams
-(``jax_threefry_partitionable``) is a parameter of the operation, for its program may be written
-when the configuration is another.
+keys of threefry, gamma numbers of narrow formats and from keys of rbg as well, are drawn in
+`native/`, eagerly and by compiled programs, for to compile the program takes half a second and a
+loop of it draws a number in microseconds; of others eager mode compiles the program.  The order of
+streams (``jax_threefry_partitionable``) is a parameter of the operation, for its program may be
+written when the configuration is another.
 """
 
 from __future__ import annotations
@@ -129,8 +129,12 @@ class LoopDraw(Primitive):
 
     def kernel(self, keys: Any, *avals: Any, **params: Any) -> Callable[..., Any]:
         if self._is_drawn_in_place(keys, *avals, **params):
-            function, flags = getattr(native, self.native_name), self.native_flags(keys, **params)
-            return partial(_drawn_in_place, function, flags)
+            dtype = avals[0].dtype
+            is_narrow = dtype.itemsize < 4
+            name = f"{self.native_name}_of_{dtype.name}" if is_narrow else self.native_name
+            word = np.dtype(np.uint16) if is_narrow else dtype
+            flags = self.native_flags(keys, **params)
+            return partial(_drawn_in_place, getattr(native, name), word, flags)
         abstract = [aval.update(sharding=None) for aval in (keys, *avals)]
 
         def draw(*numbers: Any) -> Any:
@@ -209,11 +213,13 @@ def _in_order(
         return primitive.draw(*operands, **params)
 
 
-def _drawn_in_place(function: Any, flags: tuple[Any, ...], keys: Any, *parameters: Any) -> Any:
+def _drawn_in_place(
+    function: Any, word: Any, flags: tuple[Any, ...], keys: Any, *parameters: Any
+) -> Any:
     out = np.empty(parameters[0].shape, parameters[0].dtype)
     rows = max(keys.size, 1), -1 if out.size else 0
     words = keys.reshape(-1) if keys.dtype == np.uint64 else _wide_words(keys)
-    function(words, *[x.reshape(rows) for x in parameters], out.reshape(rows), *flags)
+    function(words, *[x.reshape(rows).view(word) for x in (*parameters, out)], *flags)
     return out
 
 

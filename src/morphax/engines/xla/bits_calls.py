@@ -15,8 +15,9 @@ from ...util.compiled import part
 from .custom_calls import custom_call
 from .stablehlo import Builder, Value
 
-# For each key.  Fewer bits are drawn sooner where they are used than by a call: 0.4 µs in a loop.
-# Fewer keys, too, are drawn in loops sooner without; outside of loops they take XLA 10 µs more.
+# For each key, in loops: fewer bits are drawn sooner where they are used than by a call of 0.4 µs,
+# fewer keys too.  Outside of loops XLA runs a loop for what is few.  It takes 10 µs, and 50 more
+# where its buffers are so large that another thread gets a part of the program.
 _FEWEST: Final = 256
 # Of more, it takes longer to bring the memory that they are put into than to draw them.
 _MOST: Final = 1 << 20
@@ -27,8 +28,8 @@ def may_call_bits(b: Builder, keys: Any, out: Any) -> bool:
     is_possible = b.module.may_call_kernels and part("random_bits") is not None
     if not is_possible or not out.is_static or not keys.size:
         return False
-    are_few_keys = isinstance(out.dtype, KeyType) and not b.module.repeats
-    fewest = 1 if are_few_keys else _FEWEST * keys.size
+    are_few = isinstance(out.dtype, KeyType) or out.size < _FEWEST
+    fewest = 1 if are_few and not b.module.repeats else _FEWEST * keys.size
     return fewest <= out.size <= _MOST
 
 

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...dtypes import bfloat16
 from ...runtime.native_calls import DRAW_GENERATORS, DRAW_METHODS, DRAWS_TARGET
 from ...util.compiled import part
 from .custom_calls import custom_call
 from .literals import physical_aval
 from .stablehlo import Builder, Value
 
-_PRECISIONS: Final = (np.float32, np.float64)
+_PRECISIONS: Final = (np.float32, np.float64, np.float16, bfloat16)
 
 
 def may_call_draws(b: Builder, out: Any) -> bool:

@@ -100,9 +100,9 @@ def with_own_arrays(
     """The arguments with copies of NumPy's arrays, as every function makes them; None without any.
 
     Copies have the numbers, or, where 64 bits are not enabled, what these are rounded to; but not
-    where another argument may name a dtype, to which they could have been rounded at once.  Integers
-    of 64 bits are copied where 32 hold all of them.  Numbers without axes may be known to a
-    function, and stay what they are.
+    where another argument may name a dtype, to which they could have been rounded at once.
+    Integers of 64 bits are copied where 32 hold all of them.  Numbers without axes may be known to
+    a function, and stay what they are.
     """
     is_typed = any([isinstance(x, (str, type, np.dtype)) for x in (*args, *kwargs.values())])
 

@@ -15,6 +15,7 @@
 #include "compositions.h"
 #include "deviances.h"
 #include "elementary.h"
+#include "elementary_functions.h"
 #include "exponentials.h"
 #include "fused_loops.h"
 #include "incomplete_gamma.h"
@@ -230,6 +231,16 @@ constexpr Operation kOperations[] = {
     {"rsqrt_float32", 1, rsqrt_f32},
     {"exp_float32", 1, exponentials::exp},
     {"logistic_float32", 1, exponentials::logistic},
+    {"exp2_float32", 1, elementary_functions::exp2},
+    {"expm1_float32", 1, elementary_functions::expm1},
+    {"log_float32", 1, elementary_functions::log},
+    {"log1p_float32", 1, elementary_functions::log1p},
+    {"sinh_float32", 1, elementary_functions::sinh},
+    {"cosh_float32", 1, elementary_functions::cosh},
+    {"tanh_float32", 1, elementary_functions::tanh},
+    {"asinh_float32", 1, elementary_functions::asinh},
+    {"acosh_float32", 1, elementary_functions::acosh},
+    {"atanh_float32", 1, elementary_functions::atanh},
     {"erf_float32", 1, erf_f32},
     {"erf_inv_float32", 1, erf_inv_f32},
     {"bessel_i0e_float32", 1, special_functions::bessel_i0e},
@@ -322,6 +333,16 @@ constexpr Operation kOperations[] = {
       {"sqrt_" DTYPE, 1, sqrt_f32, ROUND}, {"rsqrt_" DTYPE, 1, rsqrt_f32, ROUND},               \
       {"exp_" DTYPE, 1, exponentials::exp, ROUND},                                              \
       {"logistic_" DTYPE, 1, exponentials::logistic, ROUND}, {"erf_" DTYPE, 1, erf_f32, ROUND}, \
+      {"exp2_" DTYPE, 1, elementary_functions::exp2, ROUND},                                    \
+      {"expm1_" DTYPE, 1, elementary_functions::expm1, ROUND},                                  \
+      {"log_" DTYPE, 1, elementary_functions::log, ROUND},                                      \
+      {"log1p_" DTYPE, 1, elementary_functions::log1p, ROUND},                                  \
+      {"sinh_" DTYPE, 1, elementary_functions::sinh, ROUND},                                    \
+      {"cosh_" DTYPE, 1, elementary_functions::cosh, ROUND},                                    \
+      {"tanh_" DTYPE, 1, elementary_functions::tanh, ROUND},                                    \
+      {"asinh_" DTYPE, 1, elementary_functions::asinh, ROUND},                                  \
+      {"acosh_" DTYPE, 1, elementary_functions::acosh, ROUND},                                  \
+      {"atanh_" DTYPE, 1, elementary_functions::atanh, ROUND},                                  \
       {"erf_inv_" DTYPE, 1, erf_inv_f32, ROUND},                                                \
       {"pow_" DTYPE, 2, special_functions::power, ROUND}, {"max_" DTYPE, 2, max_f32, ROUND},    \
       {"min_" DTYPE, 2, min_f32, ROUND}, {"is_finite_" DTYPE, 1, is_finite_f32},                \

@@ -8,6 +8,7 @@
 #include "contexts.h"
 #include "convolutions.h"
 #include "draws.h"
+#include "extreme_places.h"
 #include "extremes.h"
 #include "foreign.h"
 #include "fused.h"
@@ -48,7 +49,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 47;
+  module.attr("interface") = 48;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -57,6 +58,9 @@ NB_MODULE(_native, module) {
   nanobind::module_ convolutions =
       module.def_submodule("convolutions", "Convolutions of few numbers.");
   morphax::convolutions::bind(convolutions);
+  nanobind::module_ extreme_places =
+      module.def_submodule("extreme_places", "Places of maxima and minima.");
+  morphax::extreme_places::bind(extreme_places);
   nanobind::module_ extremes = module.def_submodule("extremes", "Maxima and minima.");
   morphax::extremes::bind(extremes);
   nanobind::module_ process_end =

@@ -1,4 +1,4 @@
-"""Maxima and minima that programs for the CPU leave to native code."""
+"""Maxima and minima, and their places, that programs for the CPU leave to native code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
-from morphax.runtime.native_calls import EXTREMES_TARGET
+from morphax.runtime.native_calls import EXTREME_PLACES_TARGET, EXTREMES_TARGET
 from morphax.util.compiled import part
 
 pytestmark = pytest.mark.skipif(part("extremes") is None, reason="native code is not there")
@@ -28,6 +28,14 @@ DTYPES = (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
 _WORDS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
+# Rows that become columns, rows of blocks, more rows than 8 bits count, columns put together.
+PLACES = [
+    *[((300, 217), 0), ((300, 217), 1), ((3, 20_000), 0), ((3, 20_000), 1), ((70_001,), 0)],
+    *[((20_000, 3), 0), ((5, 7, 1001), 1), ((2100, 17), 0), ((5000, 8), 1), ((2000, 31), 1)],
+    *[((130, 2, 300), 1), ((4, 1024, 9), 1), ((9, 4096, 1), 1)],
+]
+
+
 def _special(shape: tuple[int, ...], dtype: Any, kind: str) -> np.ndarray[Any, Any]:
     rng = np.random.default_rng(len(shape))
     chance, half = rng.random(shape), rng.random(shape) < 0.5
@@ -43,6 +51,17 @@ def _special(shape: tuple[int, ...], dtype: Any, kind: str) -> np.ndarray[Any, A
         word = _WORDS[x.dtype.itemsize]
         sign = 1 << (8 * x.dtype.itemsize - 1)
         x = (x.view(word) & word(sign | 7)).view(dtype)
+    return x
+
+
+def _with_equal_ones(shape: tuple[int, ...], dtype: Any, kind: str) -> np.ndarray[Any, Any]:
+    is_float = dtype in DTYPES
+    x = _special(shape, dtype if is_float else np.float64, kind if is_float else "")
+    if kind == "bits" and dtype != "?":
+        size = x.size * np.dtype(dtype).itemsize
+        return np.random.default_rng(0).integers(0, 256, size, np.uint8).view(dtype).reshape(shape)
+    if kind == "equal" or not is_float:
+        return np.round(x * (kind != "zeros")).astype(dtype)
     return x
 
 
@@ -78,12 +97,37 @@ def test_extremes_follow_the_order_of_floats(kind: str, dtype: Any) -> None:
                     )
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("dtype", [*DTYPES, *"?bhiqBHIQ"], ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize("kind", ["equal", "zeros", "NaN", "infinities", "next to zero", "bits"])
+def test_places_are_those_of_the_first(kind: str, dtype: Any) -> None:
+    arrays = [_with_equal_ones(shape, dtype, kind) for shape, _ in PLACES]
+
+    @jax.jit
+    def places(arrays: Any) -> Any:
+        pairs = list(zip(arrays, PLACES, strict=True))
+        return [x.argmax(a) for x, (_, a) in pairs], [x.argmin(a) for x, (_, a) in pairs]
+
+    with jax.enable_x64(True), jax.cpu_engine("xla"):
+        assert places.lower(arrays).as_text().count(EXTREME_PLACES_TARGET) == 2 * len(PLACES)
+        found = zip(*places(arrays), strict=True)
+    for x, (shape, axis), (largest, least) in zip(arrays, PLACES, found, strict=True):
+        with np.errstate(invalid="ignore"):
+            wide = x.astype(np.float64) if dtype in DTYPES else x
+        np.testing.assert_array_equal(largest, wide.argmax(axis), f"{shape}, {axis}")
+        np.testing.assert_array_equal(least, wide.argmin(axis), f"{shape}, {axis}")
+
+
 def test_large_operands_are_divided_among_threads() -> None:
     rng = np.random.default_rng(0)
     for shape, axes in (((3_000_001,), 0), ((2, 700_001, 2), 1), ((3, 800, 1000), 1)):
         x = rng.normal(size=shape).astype(np.float32)
         np.testing.assert_array_equal(jax.jit(lambda x, a=axes: x.max(a))(x), x.max(axes))
         np.testing.assert_array_equal(jax.jit(lambda x, a=axes: x.min(a))(x), x.min(axes))
+        np.testing.assert_array_equal(jax.jit(lambda x, a=axes: x.argmax(a))(x), x.argmax(axes))
+    x = rng.normal(size=(2000, 1000)).astype(np.float32)
+    for axis in (0, 1):
+        np.testing.assert_array_equal(jax.jit(lambda x, a=axis: x.argmin(a))(x), x.argmin(axis))
 
 
 def _calls(f: Any, *args: Any) -> bool:
@@ -110,6 +154,18 @@ def test_small_portable_and_integer_programs_do_not() -> None:
     exported = jax.export.export(jax.jit(jnp.max))(large)
     assert EXTREMES_TARGET not in exported.mlir_module()
     assert exported.call(large) == 1.0
+
+
+def test_places_in_few_elements_and_in_portable_programs_are_xla_s() -> None:
+    x = jnp.ones((300, 200)).at[7, 9].set(2.0)
+    with jax.cpu_engine("xla"):
+        assert EXTREME_PLACES_TARGET in jax.jit(jnp.argmax).lower(x).as_text()
+        for few in (jnp.ones((100, 100)), jnp.ones((20_000, 4))):
+            text = jax.jit(lambda x: x.argmax(1)).lower(few).as_text()
+            assert EXTREME_PLACES_TARGET not in text
+    exported = jax.export.export(jax.jit(jnp.argmax))(x)
+    assert EXTREME_PLACES_TARGET not in exported.mlir_module()
+    assert exported.call(x) == 7 * 200 + 9
 
 
 def test_compiled_programs_call_it() -> None:

@@ -49,7 +49,8 @@ _OF_OTHER_STEPS = {
     f"{name}_float32"
     for name in (
         *("bessel_i0e", "bessel_i1e", "erfc", "lgamma", "digamma", "zeta", "polygamma", "igamma"),
-        *("igammac", "reduce_precision", "exp", "logistic"),
+        *("igammac", "reduce_precision", "exp", "logistic", "exp2", "expm1", "log", "log1p"),
+        *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     )
 }
 _OF_OTHER_STEPS |= {name for name in fusion.native.operations if name.endswith("_complex64")}
@@ -75,8 +76,8 @@ _OPERATIONS = sorted(
 )
 _DTYPES = {name: np.dtype(name).num for name in _POINTS}
 _OF_ONE = (
-    "abs ceil clz erf erf_inv exp floor is_finite logistic neg not population_count "
-    "round_away round_even rsqrt sign sqrt square"
+    "abs acosh asinh atanh ceil clz cosh erf erf_inv exp exp2 expm1 floor is_finite log log1p "
+    "logistic neg not population_count round_away round_even rsqrt sign sinh sqrt square tanh"
 )
 _OPERANDS = {"clamp": 3} | dict.fromkeys(_OF_ONE.split(), 1)
 

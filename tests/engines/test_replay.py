@@ -141,7 +141,8 @@ def test_a_program_is_made_at_the_second_call_of_few_numbers() -> None:
     assert made(lambda: shifted(X, 3.0)) == [True]
 
 
-def test_calls_with_arrays_of_numpy_are_replayed() -> None:
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint64"])
+def test_calls_with_arrays_of_numpy_are_replayed(dtype: str) -> None:
     staged: list[Any] = []
 
     @replayed(2, ("weights",))
@@ -150,7 +151,7 @@ def test_calls_with_arrays_of_numpy_are_replayed() -> None:
         total = jnp.add(x, y) * 2.0
         return total if weights is None else total * jnp.asarray(weights)
 
-    x = np.arange(3, dtype=np.float32)
+    x = np.arange(3).astype(dtype)
     for call in (lambda: summed(x, x), lambda: summed(x, 1.0), lambda: summed(1.0, 2.0, weights=x)):
         staged.clear()
         first, second, third = call(), call(), call()
@@ -159,10 +160,17 @@ def test_calls_with_arrays_of_numpy_are_replayed() -> None:
         np.testing.assert_array_equal(first, third)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64", "complex128"])
+@pytest.mark.parametrize(
+    ("dtype", "largest"),
+    [
+        *[(dtype, 200) for dtype in ("bool", "uint8", "float16", "float64", "complex128")],
+        *[("int64", n) for n in (200, 2**31 - 1, -(2**31), 2**40 + 3, -(2**63))],
+    ],
+)
 @pytest.mark.parametrize("x64", [True, False])
-def test_arrays_of_numpy_are_what_they_are_to_each_function(dtype: str, x64: bool) -> None:
-    largest = 2**40 + 3 if dtype == "int64" else 200
+def test_arrays_of_numpy_are_what_they_are_to_each_function(
+    dtype: str, largest: int, x64: bool
+) -> None:
     x = np.array([[0, 1, largest], [7, 1, 0]]).astype(dtype)
     functions: list[Callable[..., Any]] = [
         lambda x: jnp.add(x, x),

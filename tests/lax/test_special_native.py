@@ -1,8 +1,8 @@
 """The functions of native code against their twins, NumPy's and SciPy's in double precision.
 
-Special functions are rounded to float32 once, as their twins, so that they differ by at most one
-unit in the last place, where a number lies half-way between two.  Exponentials are computed in
-single precision.
+Special and elementary functions are rounded to float32 once, as their twins, so that they differ by
+at most one unit in the last place, where a number lies half-way between two.  Exponentials are
+computed in single precision.
 """
 
 from __future__ import annotations
@@ -89,6 +89,8 @@ def _of_beta_numbers(rng: np.random.Generator) -> list[Any]:
 OPERANDS: dict[str, Callable[[np.random.Generator], list[Any]]] = {
     "exp": _of_exponents,
     "logistic": _of_exponents,
+    **dict.fromkeys(("exp2", "expm1", "sinh", "cosh", "tanh"), _of_exponents),
+    **dict.fromkeys(("log", "log1p", "asinh", "acosh", "atanh"), _of_one),
     "bessel_i0e": _of_one,
     "bessel_i1e": _of_one,
     "erfc": _of_one,
@@ -137,7 +139,7 @@ def _check_ulps(result: Any, twin: Any, most: int) -> None:
     np.testing.assert_array_equal(np.signbit(result[zero]), np.signbit(twin[zero]))
 
 
-@pytest.mark.parametrize("name", ["exp", "logistic", "erfc"])
+@pytest.mark.parametrize("name", ["exp", "logistic", "erfc", "log1p", "tanh"])
 def test_numbers_depend_on_no_place(name: str) -> None:
     function = getattr(lax, name)
     x = np.random.default_rng(0).normal(size=3001).astype(F32)

@@ -54,16 +54,19 @@ def _last(name: str, a: Any, axis: Any) -> tuple[Any, int]:
 def _packbits_of_numpy(
     out: Any, a: Any, axis: int | None = None, bitorder: Any = "big"
 ) -> Callable[..., Any]:
-    """NumPy's own, of arrays that have the axis; where it goes bit by bit, whole rows at once."""
+    """NumPy's own, of arrays that have the axis; where it goes bit by bit, whole rows at once.
+
+    It is given truth values, for it looks at other numbers one by one.
+    """
     along = axis if a.ndim else None
     sizes = None if along is None else _around(a.shape, along)
     if not out.size or sizes is None:
-        return lambda a: np.packbits(a, along, bitorder)
+        return lambda a: np.packbits(_as_flags(a), along, bitorder)
     front, count, rest = sizes
     weights = _words(bitorder)
 
     def packed(a: Any) -> Any:
-        bits = (a if a.dtype == np.bool_ else a != 0).view(np.uint8).reshape(sizes)
+        bits = _as_flags(a).view(np.uint8).reshape(sizes)
         result = np.zeros((front, -(-count // 8), rest), np.uint8)
         for place, weight in enumerate(weights[:count]):
             rows = bits[:, place::8]
@@ -72,6 +75,10 @@ def _packbits_of_numpy(
         return result.reshape(out.shape)
 
     return packed
+
+
+def _as_flags(a: Any) -> Any:
+    return a if a.dtype == np.bool_ else np.not_equal(a, 0)
 
 
 def _around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int] | None:

@@ -57,7 +57,7 @@ def gumbel(
     Example:
         >>> import morphax as jax
         >>> jax.random.gumbel(jax.random.key(0), (2,))
-        Array([2.9233725, 3.8326178], dtype=float32)
+        Array([2.9233725, 3.8326175], dtype=float32)
     """
     typed, shape, chosen = prepared("gumbel", key, shape, dtype)
     return placed(gumbel_numbers("gumbel", typed, shape, chosen, mode), out_sharding)

@@ -9,6 +9,7 @@ from ..util.compiled import part
 
 BITS_TARGET: Final = "morphax_random_bits"
 DRAWS_TARGET: Final = "morphax_draw"
+EXTREME_PLACES_TARGET: Final = "morphax_extreme_place"
 EXTREMES_TARGET: Final = "morphax_extreme"
 INCOMPLETE_GAMMA_TARGET: Final = "morphax_incomplete_gamma"
 NAN_SPREAD_TARGET: Final = "morphax_nan_spread"
@@ -20,6 +21,7 @@ WINDOW_RANKS_TARGET: Final = "morphax_window_ranks"
 TARGETS: Final = {
     BITS_TARGET: "random_bits",
     DRAWS_TARGET: "random",
+    EXTREME_PLACES_TARGET: "extreme_places",
     EXTREMES_TARGET: "extremes",
     INCOMPLETE_GAMMA_TARGET: "incomplete_gamma",
     NAN_SPREAD_TARGET: "nan_spread",

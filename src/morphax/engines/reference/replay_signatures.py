@@ -29,6 +29,7 @@ _SMALL, _BELOW_ZERO = range(128), range(-128, 0)
 _MOST_NESTED = 4
 _NUMBERS = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 _ROUNDED = frozenset(map(np.dtype, "dD"))
+_NARROWED = frozenset(map(np.dtype, "lqLQ"))
 # Elements of larger arrays of NumPy's take longer to copy than a function to be run.
 _FEW_COPIED = 1 << 12
 _CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
@@ -99,17 +100,26 @@ def with_own_arrays(
     """The arguments with copies of NumPy's arrays, as every function makes them; None without any.
 
     Copies have the numbers, or, where 64 bits are not enabled, what these are rounded to; but not
-    where another argument may name a dtype, to which they could have been rounded at once.  Numbers
-    without axes may be known to a function, and stay what they are.
+    where another argument may name a dtype, to which they could have been rounded at once.
+    Integers of 64 bits are copied where 32 hold all of them.  Numbers without axes may be known to
+    a function, and stay what they are.
     """
     is_typed = any([isinstance(x, (str, type, np.dtype)) for x in (*args, *kwargs.values())])
 
     def own(x: Any, role: int) -> Any:
         if role == STATIC or type(x) is not np.ndarray or not 0 < x.ndim or x.size > _FEW_COPIED:
             return x
-        is_kept = x.dtype in _NUMBERS and dtypes.canonicalize(x.dtype) == x.dtype
+        kept = dtypes.canonicalize(x.dtype)
+        is_kept = x.dtype in _NUMBERS and kept == x.dtype
         is_rounded = not is_typed and x.dtype in _ROUNDED
-        return Array.from_host(x) if is_kept or is_rounded else x
+        if is_kept or is_rounded:
+            return Array.from_host(x)
+        if x.dtype in _NARROWED:
+            narrow = x.astype(kept)
+            # Bytes are compared in less time than numbers, of which there are few.
+            if narrow.astype(x.dtype).tobytes() == x.tobytes():
+                return Array.from_host(narrow)
+        return x
 
     taken = [own(x, role) for x, role in zip(args, positions, strict=False)]
     named = {name: own(x, roles.get(name, STATIC)) for name, x in kwargs.items()}

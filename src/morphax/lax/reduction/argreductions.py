@@ -3,6 +3,7 @@
 NaN counts as larger (for `argmin`: smaller) than every number; of equal elements the first wins,
 and −0 equals 0.  The lowering finds the extreme value first, then the least place where it stands:
 two plain reductions, which XLA vectorises, where one over pairs of value and place would be a loop.
+Of many elements both are left to native code, where a program may call it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,12 @@ from ... import dtypes
 from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, like, not_linear, without_axes
 from ...core.dims import upper_bound
 from ...engines import loops
+from ...engines.xla.extreme_calls import (
+    call_places,
+    is_worth_a_call,
+    lies_together,
+    may_call_places,
+)
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise.ordered_bits import is_float, ordered_bits
@@ -83,8 +90,16 @@ class ArgReduction(Primitive):
         better = "gt" if self.monoid is MAX else "lt"
         return loops.place_of_extreme(b, out, x, axes[0], better)
 
+    def is_much_for_loops(self, x: Any, *, axes: Any, **_: Any) -> bool:
+        (axis,) = axes
+        return lies_together(x, axis) and is_worth_a_call(x, axis)
+
     def lower(self, b: Builder, out: Any, x: Value, *, axes: Any, index_dtype: Any) -> Value:
         (axis,) = axes
+        if may_call_places(b, x.aval, axis):
+            places = out.update(dtype=np.dtype(np.int32), weak_type=False)
+            found = call_places(b, places, x, axis, is_min=self.monoid is MIN)
+            return b.convert(found, out.dtype)
         keys = x
         if is_float(x.aval.dtype):
             keys = ordered_bits(b, x, self.nan, merge_zeros=True)

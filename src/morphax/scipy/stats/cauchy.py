@@ -74,7 +74,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     Example:
         >>> from morphax.scipy.stats import cauchy
         >>> cauchy.logcdf(-1e10)
-        Array(-24.170582, dtype=float32, weak_type=True)
+        Array(-24.17058, dtype=float32, weak_type=True)
     """
     z, _ = standardized("cauchy.logcdf", x, loc, scale)
     return _log_below(z)

@@ -47,6 +47,6 @@ def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
         >>> import morphax.numpy as jnp
         >>> from morphax.scipy.stats import nbinom
         >>> nbinom.pmf(jnp.arange(3), n=1, p=0.5)
-        Array([0.5  , 0.25 , 0.125], dtype=float32, weak_type=True)
+        Array([0.5  , 0.25 , 0.125], dtype=float32)
     """
     return lax.exp(logpmf(*arguments("nbinom.pmf", k, n, p, loc)))

@@ -323,3 +323,59 @@ def test_operands_of_other_shapes() -> None:
         for place in range(3):
             slope = jax.jacfwd(function, place)(a, b, x)
             assert slope.shape == (2, 3, *np.shape((a, b, x)[place]))
+
+
+INF = np.inf
+# Of densities at an end: the arguments, and the slopes by all of them but `loc`.
+SLOPES_AT_ENDS: dict[Any, list[tuple[tuple[float, ...], tuple[float, ...]]]] = {
+    stats.gamma.pdf: [
+        ((0.0, 3.0, 0.0, 2.0), (0, 0, 0)),
+        ((0.0, 2.0, 0.0, 2.0), (0.25, 0, 0)),
+        ((1.0, 1.5, 1.0, 2.0), (INF, 0, 0)),
+        ((0.0, 1.0, 0.0, 2.0), (-0.25, -INF, -0.25)),
+        ((-0.0, 1.0, 0.0, 2.0), (-0.25, -INF, -0.25)),
+        ((0.0, 0.5, 0.0, 2.0), (-INF, -INF, -INF)),
+        ((-1.0, 1.5, 0.0, 2.0), (0, 0, 0)),
+        ((INF, 1.5, 0.0, 2.0), (0, 0, 0)),
+        ((-INF, 1.5, 0.0, 2.0), (0, 0, 0)),
+        ((1.0, -1.5, 0.0, 2.0), (np.nan, np.nan, np.nan)),
+    ],
+    stats.chi2.pdf: [
+        ((0.0, 4.0, 0.0, 1.0), (0.25, 0, 0)),
+        ((0.0, 2.0, 0.0, 1.0), (-0.25, -INF, -0.5)),
+    ],
+    stats.beta.pdf: [
+        ((0.0, 2.0, 3.0, 0.0, 2.0), (3, 0, 0, 0)),
+        ((2.0, 3.0, 2.0, 0.0, 2.0), (-3, 0, 0, 3)),
+        ((0.0, 1.5, 1.0, 0.0, 1.0), (INF, 0, 0, 0)),
+        ((1.0, 2.5, 1.5, 0.0, 1.0), (-INF, 0, 0, INF)),
+        ((0.0, 3.0, 3.0, 0.0, 1.0), (0, 0, 0, 0)),
+        ((1.0, 2.0, 1.0, 0.0, 1.0), (2, 1, -INF, -4)),
+        ((1.0, 1.0, 1.0, 0.0, 1.0), (0, 1, -INF, -1)),
+        ((0.0, 0.5, 0.5, 0.0, 1.0), (-INF, -INF, INF, -INF)),
+        ((1.5, 0.5, 0.5, 0.0, 1.0), (0, 0, 0, 0)),
+        ((-0.5, 0.5, 0.5, 0.0, 1.0), (0, 0, 0, 0)),
+    ],
+    stats.beta.logpdf: [((1.0, 1.0, 1.0, 0.0, 1.0), (0, 1, -INF, -1))],
+}
+
+
+@pytest.mark.parametrize("engine", ["eager", *ENGINES])
+@pytest.mark.parametrize("function", SLOPES_AT_ENDS)
+def test_slopes_at_the_ends(function: Any, engine: str) -> None:
+    def slopes(*arguments: Any) -> Any:
+        for i, x in enumerate(arguments):
+            # Each by itself: infinite slopes times tangents of 0 are no numbers.
+            along = lambda y: function(*arguments[:i], y, *arguments[i + 1 :])  # noqa: B023, E731
+            one = jax.numpy.ones_like(x)
+            yield jax.jvp(along, (x,), (one,))[1], jax.vjp(along, x)[1](one)[0]
+
+    run: Any = lambda *arguments: list(slopes(*arguments))  # noqa: E731
+    if engine != "eager":
+        run = jax.jit(run, compiler_options={"jax_cpu_engine": engine})
+    given, expected = (
+        np.array(x, np.float32).T for x in zip(*SLOPES_AT_ENDS[function], strict=True)
+    )
+    wanted = [*expected[:-1], -expected[0], expected[-1]]
+    for found, slope in zip(run(*given), wanted, strict=True):
+        np.testing.assert_allclose(found, [slope, slope], 2e-6, 2e-7)

@@ -325,6 +325,38 @@ def test_operands_of_other_shapes() -> None:
             assert slope.shape == (2, 3, *np.shape((a, b, x)[place]))
 
 
+_digamma: Callable[[Any], Any] = mpmath.digamma
+SLOPES_BY_COUNTS: dict[str, Callable[..., Any]] = {
+    "poisson": lambda k, mu: mpmath.log(mu) - _digamma(k + 1),
+    "binom": lambda k, n, p: _digamma(n - k + 1) - _digamma(k + 1) + mpmath.log(p / (1 - p)),
+    "nbinom": lambda k, n, p: _digamma(n + k) - _digamma(k + 1) + mpmath.log(1 - p),
+}
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize("name", SLOPES_BY_COUNTS)
+def test_slopes_by_counts_are_finite_at_the_least_and_the_greatest(name: str, dtype: Any) -> None:
+    operands = [x.astype(dtype) for x in _operands(name)]
+    operands[0][::4] = 0
+    if name == "binom":
+        operands[0][1::4] = operands[1][1::4]
+    function = getattr(stats, name).logpmf
+    truth = SLOPES_BY_COUNTS[name]
+
+    def slopes(k: Any, *parameters: Any) -> Any:
+        slope, back = jax.vjp(lambda k: jax.grad(lambda x: function(x, *parameters).sum())(k), k)
+        return slope, back(jax.numpy.ones_like(k))[0]
+
+    def curvature(k: Any, *parameters: Any) -> Any:
+        return mpmath.diff(lambda x: truth(x, *parameters), k)
+
+    with jax.enable_x64(True):
+        for run in (slopes, jax.jit(slopes)):
+            for found, expected in zip(run(*operands), (truth, curvature), strict=True):
+                wanted = np.array(_truths(expected, operands), np.float64)
+                np.testing.assert_allclose(found, wanted, 20 * TOLERANCES[dtype], 1e-30)
+
+
 INF = np.inf
 # Of densities at an end: the arguments, and the slopes by all of them but `loc`.
 SLOPES_AT_ENDS: dict[Any, list[tuple[tuple[float, ...], tuple[float, ...]]]] = {

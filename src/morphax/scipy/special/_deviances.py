@@ -30,7 +30,7 @@ from ...control.custom.custom_jvp import custom_jvp
 from ...core import aval_of, not_differentiable
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
-from ._scaled_factorials import OF_SINGLE, InItsDtype
+from ._scaled_factorials import OF_SINGLE, InItsDtype, slope_of_factorial_p
 
 # (artanh s − s) / s³ in s² on [0, 1/9], by interpolation in Chebyshev's points with 60 digits.
 _OF_ARTANH = (
@@ -338,6 +338,19 @@ def _two_deviances(a: Any, b: Any, x: Any, *, powers: int) -> Any:
     total, excess = a + b, excess_p.bind(*_aligned(a, b, x))
     of_a = deviance_p.bind(*_aligned(a, total * x, excess), powers=powers)
     return of_a + deviance_p.bind(*_aligned(b, total * (1 - x), -excess), powers=powers)
+
+
+def digamma_beyond_log(k: Any, y: Any, distance: Any) -> Any:
+    """ψ(k + 1) − log y for k ≥ 0, given y − k too, with its digits where that is small."""
+    is_few = k < 1
+    many, distance = jnp.where(is_few, 1, k), jnp.where(is_few, y - 1, distance)
+    few = lax.digamma(jnp.where(is_few, k, 0) + 1) - lax.log(y)
+    return jnp.where(is_few, few, slope_of_factorial_p.bind(many) + log_ratio(many, y, distance))
+
+
+def binomial_excess(a: Any, b: Any, x: Any) -> Any:
+    """(a + b) x − a."""
+    return excess_p.bind(*_aligned(a, b, x))
 
 
 def binomial_slope(a: Any, b: Any, x: Any) -> Any:

@@ -323,3 +323,91 @@ def test_operands_of_other_shapes() -> None:
         for place in range(3):
             slope = jax.jacfwd(function, place)(a, b, x)
             assert slope.shape == (2, 3, *np.shape((a, b, x)[place]))
+
+
+_digamma: Callable[[Any], Any] = mpmath.digamma
+SLOPES_BY_COUNTS: dict[str, Callable[..., Any]] = {
+    "poisson": lambda k, mu: mpmath.log(mu) - _digamma(k + 1),
+    "binom": lambda k, n, p: _digamma(n - k + 1) - _digamma(k + 1) + mpmath.log(p / (1 - p)),
+    "nbinom": lambda k, n, p: _digamma(n + k) - _digamma(k + 1) + mpmath.log(1 - p),
+}
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize("name", SLOPES_BY_COUNTS)
+def test_slopes_by_counts_are_finite_at_the_least_and_the_greatest(name: str, dtype: Any) -> None:
+    operands = [x.astype(dtype) for x in _operands(name)]
+    operands[0][::4] = 0
+    if name == "binom":
+        operands[0][1::4] = operands[1][1::4]
+    function = getattr(stats, name).logpmf
+    truth = SLOPES_BY_COUNTS[name]
+
+    def slopes(k: Any, *parameters: Any) -> Any:
+        slope, back = jax.vjp(lambda k: jax.grad(lambda x: function(x, *parameters).sum())(k), k)
+        return slope, back(jax.numpy.ones_like(k))[0]
+
+    def curvature(k: Any, *parameters: Any) -> Any:
+        return mpmath.diff(lambda x: truth(x, *parameters), k)
+
+    with jax.enable_x64(True):
+        for run in (slopes, jax.jit(slopes)):
+            for found, expected in zip(run(*operands), (truth, curvature), strict=True):
+                wanted = np.array(_truths(expected, operands), np.float64)
+                np.testing.assert_allclose(found, wanted, 20 * TOLERANCES[dtype], 1e-30)
+
+
+INF = np.inf
+# Of densities at an end: the arguments, and the slopes by all of them but `loc`.
+SLOPES_AT_ENDS: dict[Any, list[tuple[tuple[float, ...], tuple[float, ...]]]] = {
+    stats.gamma.pdf: [
+        ((0.0, 3.0, 0.0, 2.0), (0, 0, 0)),
+        ((0.0, 2.0, 0.0, 2.0), (0.25, 0, 0)),
+        ((1.0, 1.5, 1.0, 2.0), (INF, 0, 0)),
+        ((0.0, 1.0, 0.0, 2.0), (-0.25, -INF, -0.25)),
+        ((-0.0, 1.0, 0.0, 2.0), (-0.25, -INF, -0.25)),
+        ((0.0, 0.5, 0.0, 2.0), (-INF, -INF, -INF)),
+        ((-1.0, 1.5, 0.0, 2.0), (0, 0, 0)),
+        ((INF, 1.5, 0.0, 2.0), (0, 0, 0)),
+        ((-INF, 1.5, 0.0, 2.0), (0, 0, 0)),
+        ((1.0, -1.5, 0.0, 2.0), (np.nan, np.nan, np.nan)),
+    ],
+    stats.chi2.pdf: [
+        ((0.0, 4.0, 0.0, 1.0), (0.25, 0, 0)),
+        ((0.0, 2.0, 0.0, 1.0), (-0.25, -INF, -0.5)),
+    ],
+    stats.beta.pdf: [
+        ((0.0, 2.0, 3.0, 0.0, 2.0), (3, 0, 0, 0)),
+        ((2.0, 3.0, 2.0, 0.0, 2.0), (-3, 0, 0, 3)),
+        ((0.0, 1.5, 1.0, 0.0, 1.0), (INF, 0, 0, 0)),
+        ((1.0, 2.5, 1.5, 0.0, 1.0), (-INF, 0, 0, INF)),
+        ((0.0, 3.0, 3.0, 0.0, 1.0), (0, 0, 0, 0)),
+        ((1.0, 2.0, 1.0, 0.0, 1.0), (2, 1, -INF, -4)),
+        ((1.0, 1.0, 1.0, 0.0, 1.0), (0, 1, -INF, -1)),
+        ((0.0, 0.5, 0.5, 0.0, 1.0), (-INF, -INF, INF, -INF)),
+        ((1.5, 0.5, 0.5, 0.0, 1.0), (0, 0, 0, 0)),
+        ((-0.5, 0.5, 0.5, 0.0, 1.0), (0, 0, 0, 0)),
+    ],
+    stats.beta.logpdf: [((1.0, 1.0, 1.0, 0.0, 1.0), (0, 1, -INF, -1))],
+}
+
+
+@pytest.mark.parametrize("engine", ["eager", *ENGINES])
+@pytest.mark.parametrize("function", SLOPES_AT_ENDS)
+def test_slopes_at_the_ends(function: Any, engine: str) -> None:
+    def slopes(*arguments: Any) -> Any:
+        for i, x in enumerate(arguments):
+            # Each by itself: infinite slopes times tangents of 0 are no numbers.
+            along = lambda y: function(*arguments[:i], y, *arguments[i + 1 :])  # noqa: B023, E731
+            one = jax.numpy.ones_like(x)
+            yield jax.jvp(along, (x,), (one,))[1], jax.vjp(along, x)[1](one)[0]
+
+    run: Any = lambda *arguments: list(slopes(*arguments))  # noqa: E731
+    if engine != "eager":
+        run = jax.jit(run, compiler_options={"jax_cpu_engine": engine})
+    given, expected = (
+        np.array(x, np.float32).T for x in zip(*SLOPES_AT_ENDS[function], strict=True)
+    )
+    wanted = [*expected[:-1], -expected[0], expected[-1]]
+    for found, slope in zip(run(*given), wanted, strict=True):
+        np.testing.assert_allclose(found, [slope, slope], 2e-6, 2e-7)

@@ -98,6 +98,10 @@ def test_values_where_scipy_is_not_exact(name: str) -> None:
         _check_values(name, args, [value for _, value in TRUTHS[name]], getattr(special, name))
 
 
+# Their slopes by the parameters have none.
+DIFFERENTIABLE_ONCE = ("gammainc", "gammaincc", "hyp1f1", "hyp2f1")
+
+
 @pytest.mark.parametrize("name", DOMAINS)
 def test_values_and_derivatives(name: str) -> None:
     function, args = getattr(special, name), DOMAINS[name]
@@ -105,7 +109,9 @@ def test_values_and_derivatives(name: str) -> None:
     with jax.enable_x64(True):
         _check_values(name, list(args), truth(*args), truth)
         held = HELD.get(name, 0)
-        check_grads(lambda *rest: function(*args[:held], *rest), args[held:], order=1)
+        order = 1 if name in DIFFERENTIABLE_ONCE else 2
+        of_rest = lambda *rest: function(*args[:held], *rest)  # noqa: E731
+        check_grads(of_rest, args[held:], order=order, rtol=3e-5)
 
 
 @pytest.mark.parametrize("name", EVERYWHERE)

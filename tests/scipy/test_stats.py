@@ -374,6 +374,32 @@ def test_a_result_made_of_one_weak_argument_takes_the_type_of_all() -> None:
             assert transformed(0.5, 0.5).weak_type
 
 
+IS_WEAK_OF_INTEGERS: dict[Callable[..., Any], bool] = {
+    **dict.fromkeys(
+        (bernoulli.cdf, bernoulli.pmf, beta.cdf, cauchy.ppf, chi2.sf, gamma.pdf), False
+    ),
+    **dict.fromkeys((stats.geom.pmf, norm.pdf, stats.pareto.sf, poisson.cdf, stats.t.pdf), False),
+    **dict.fromkeys(
+        (jax.scipy.special.rel_entr, jax.scipy.special.kl_div, jax.numpy.heaviside), False
+    ),
+    **dict.fromkeys((stats.binom.pmf, expon.pdf, gamma.sf, stats.gennorm.cdf, gumbel_l.pdf), True),
+    **dict.fromkeys((poisson.pmf, uniform.pdf, vonmises.pdf, stats.wrapcauchy.pdf), True),
+    **dict.fromkeys((stats.logistic.cdf, stats.pareto.logcdf), True),
+}
+
+
+@pytest.mark.parametrize("function", IS_WEAK_OF_INTEGERS)
+def test_results_of_integers_beside_numbers_are_weak_where_those_of_jax_are(function: Any) -> None:
+    count = {beta.cdf: 2, stats.binom.pmf: 2}.get(function, 1)
+    integers, weak = np.arange(3), jax.lax.full((3,), 0.5)
+    for transformed in (function, jax.jit(function)):
+        for x in (integers, weak):
+            assert transformed(x, *[0.5] * count).weak_type is IS_WEAK_OF_INTEGERS[function]
+        assert transformed(1, *[0.5] * count).weak_type
+        # Constants beside a scalar are weak.
+        assert transformed(0.5, *[integers + 1] * count).weak_type
+
+
 def test_results_made_of_cases_or_of_a_sum_are_not_weak() -> None:
     for function in (stats.uniform.cdf, stats.poisson.entropy):
         for transformed in (function, jax.jit(function)):

@@ -108,7 +108,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     zero = lax.full_like(x1, 0)
     at_zero = where(lax.ne(x1, x1), x1, x2)
     above = where(lax.gt(x1, zero), lax.full_like(x1, 1), at_zero)
-    return settled(where(lax.lt(x1, zero), zero, above))
+    return settled(where(lax.lt(x1, zero), zero, above), x1)
 
 
 @replayed(1, of_many=nan_to_num_of_numpy)

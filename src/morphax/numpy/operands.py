@@ -297,10 +297,10 @@ def constant(x: Any, value: float) -> Any:
     return number.item() if aval.weak_type and not aval.shape else number
 
 
-def settled(x: Any) -> Any:
-    """`x`, whose dtype is strong unless it is a scalar: what beside `constant` would come out."""
-    aval = x.aval
-    return convert(x, aval.dtype) if aval.weak_type and aval.shape else x
+def settled(x: Any, operand: Any = None) -> Any:
+    """`x`, as if `constant`, of `operand` or of itself, had been beside it: a scalar stays weak."""
+    has_shape = aval_of(x if operand is None else operand).shape
+    return convert(x, x.aval.dtype) if x.aval.weak_type and has_shape else x
 
 
 def as_truth(name: str, x: Any) -> Any:

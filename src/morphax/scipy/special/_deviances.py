@@ -30,7 +30,7 @@ from ...control.custom.custom_jvp import custom_jvp
 from ...core import aval_of, not_differentiable
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
-from ._scaled_factorials import OF_SINGLE, InItsDtype
+from ._scaled_factorials import OF_SINGLE, InItsDtype, slope_of_factorial_p
 
 # (artanh s − s) / s³ in s² on [0, 1/9], by interpolation in Chebyshev's points with 60 digits.
 _OF_ARTANH = (
@@ -89,7 +89,7 @@ def _binomial_slope(m: Notation, a: Any, b: Any, x: Any) -> Any:
     y = 1.0 - x
     places = m.where((x == 0.0) & (a == 0.0), 1.0, x) * m.where(b == 0.0, 1.0, y)
     value = _excess(m, a, b, x) / places
-    return m.where(a == 0.0, b / y, m.where(b == 0.0, -a / x, value))
+    return m.where(a == 0.0, b / m.where(b == 0.0, 1.0, y), m.where(b == 0.0, -a / x, value))
 
 
 _OF_ITS_CALLERS = not_differentiable(
@@ -191,25 +191,25 @@ def twice_artanh(s: Any) -> Any:
 
 
 @custom_jvp
-def _score(a: Any, b: Any, x: Any) -> Any:
+def score(a: Any, b: Any, x: Any) -> Any:
     """log(a / (a+b) / x)."""
     return log_ratio(a, (a + b) * x, excess_p.bind(*_aligned(a, b, x)))
 
 
 @custom_jvp
-def _score_of_rest(a: Any, b: Any, x: Any) -> Any:
+def score_of_rest(a: Any, b: Any, x: Any) -> Any:
     """log(b / (a+b) / (1−x))."""
     return log_ratio(b, (a + b) * (1 - x), -excess_p.bind(*_aligned(a, b, x)))
 
 
-_score.defjvps(
+score.defjvps(
     *_of_one_shape(
         lambda t, out, a, b, x: t * (b / (a + b) / a),
         lambda t, out, a, b, x: -t / (a + b),
         lambda t, out, a, b, x: -t / x,
     )
 )
-_score_of_rest.defjvps(
+score_of_rest.defjvps(
     *_of_one_shape(
         lambda t, out, a, b, x: -t / (a + b),
         lambda t, out, a, b, x: t * (a / (a + b) / b),
@@ -226,7 +226,8 @@ def log_ratio(x: Any, y: Any, distance: Any) -> Any:
     scale = jnp.where(y > 0.25 * float(dtypes.finfo(aval_of(y).dtype).max), 0.25, 1)
     size = x * scale + y * scale
     s = -jnp.where(is_near, distance * scale, 0) / jnp.where(is_near, size, 1)
-    return jnp.where(is_near, twice_artanh(s), _log_of_quotient(x, y))
+    # By −0 the quotient would be negative.
+    return jnp.where(is_near, twice_artanh(s), _log_of_quotient(x, jnp.where(y == 0, 0, y)))
 
 
 # The distance follows from the two numbers.
@@ -339,6 +340,24 @@ def _two_deviances(a: Any, b: Any, x: Any, *, powers: int) -> Any:
     return of_a + deviance_p.bind(*_aligned(b, total * (1 - x), -excess), powers=powers)
 
 
+def digamma_beyond_log(k: Any, y: Any, distance: Any) -> Any:
+    """ψ(k + 1) − log y for k ≥ 0, given y − k too, with its digits where that is small."""
+    is_few = k < 1
+    many, distance = jnp.where(is_few, 1, k), jnp.where(is_few, y - 1, distance)
+    few = lax.digamma(jnp.where(is_few, k, 0) + 1) - lax.log(y)
+    return jnp.where(is_few, few, slope_of_factorial_p.bind(many) + log_ratio(many, y, distance))
+
+
+def binomial_excess(a: Any, b: Any, x: Any) -> Any:
+    """(a + b) x − a."""
+    return excess_p.bind(*_aligned(a, b, x))
+
+
+def binomial_slope(a: Any, b: Any, x: Any) -> Any:
+    """How binomial_deviance(a, b, x) moves with x."""
+    return binomial_slope_p.bind(*_aligned(a, b, x))
+
+
 deviance.defjvps(
     *_of_one_shape(
         lambda t, out, x, y: t * log_ratio(x, y, y - x),
@@ -353,15 +372,15 @@ gamma_deviance.defjvps(
 )
 binomial_deviance.defjvps(
     *_of_one_shape(
-        lambda t, out, a, b, x: t * _score(a, b, x),
-        lambda t, out, a, b, x: t * _score_of_rest(a, b, x),
-        lambda t, out, a, b, x: t * binomial_slope_p.bind(*_aligned(a, b, x)),
+        lambda t, out, a, b, x: t * score(a, b, x),
+        lambda t, out, a, b, x: t * score_of_rest(a, b, x),
+        lambda t, out, a, b, x: t * binomial_slope(a, b, x),
     )
 )
 beta_deviance.defjvps(
     *_of_one_shape(
-        lambda t, out, a, b, x: t * (_score(a, b, x) + (2 / (a + b) - 1 / a)),
-        lambda t, out, a, b, x: t * (_score_of_rest(a, b, x) + (2 / (a + b) - 1 / b)),
-        lambda t, out, a, b, x: t * binomial_slope_p.bind(*_aligned(a - 1, b - 1, x)),
+        lambda t, out, a, b, x: t * (score(a, b, x) + (2 / (a + b) - 1 / a)),
+        lambda t, out, a, b, x: t * (score_of_rest(a, b, x) + (2 / (a + b) - 1 / b)),
+        lambda t, out, a, b, x: t * binomial_slope(a - 1, b - 1, x),
     )
 )

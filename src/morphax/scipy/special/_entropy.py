@@ -99,7 +99,8 @@ def rel_entr(p: Any, q: Any) -> Any:
         >>> jax.scipy.special.rel_entr(jnp.array([0.0, 2.0]), jnp.array([1.0, 2.0]))
         Array([ 0., -0.], dtype=float32)
     """
-    return settled(_rel_entr(*real_operands("rel_entr", p, q)))
+    p, q = real_operands("rel_entr", p, q)
+    return settled(_rel_entr(p, q), p)
 
 
 @custom_jvp
@@ -145,7 +146,8 @@ def kl_div(p: Any, q: Any) -> Any:
         >>> jax.scipy.special.kl_div(jnp.array([0.0, 2.0]), jnp.array([1.0, 2.0]))
         Array([1., 0.], dtype=float32)
     """
-    return settled(_kl_div(*real_operands("kl_div", p, q)))
+    p, q = real_operands("kl_div", p, q)
+    return settled(_kl_div(p, q), p)
 
 
 @custom_jvp

@@ -15,11 +15,20 @@ from ...util.messages import message
 _ANALYTIC = ("cauchy.", "expon.ppf", "logistic.", "norm.", "pareto.ppf", "uniform.ppf")
 """Functions, or distributions, of one formula, which holds for complex numbers too."""
 
+_LASTING = (
+    *("binom.", "expon.", "gamma.logsf", "gamma.sf", "gennorm.", "gumbel_", "logistic.cdf"),
+    *("logistic.sf", "pareto.logcdf", "poisson.logpmf", "poisson.pmf", "uniform.", "vonmises."),
+    "wrapcauchy.",
+)
+"""Functions, or distributions, whose results are weak where the promoted arguments are."""
+
 
 def arguments(name: str, *operands: Any) -> list[Any]:
     """Arrays of one floating dtype, for the function `name` of a distribution.
 
-    They are weak if all are, for the result may be made of one of them alone.
+    They are weak if all are, for the result may be made of one of them alone.  In most functions
+    JAX has constants of the dtype of the first one, which is weak only in a scalar: so integers
+    beside Python's floats give a result that is not weak.
 
     Raises:
         TypeError: they are complex, and the function has cases, or is made of one that is real.
@@ -35,17 +44,18 @@ def arguments(name: str, *operands: Any) -> list[Any]:
                 fix="Give the real part, jnp.real(x), if the imaginary part is 0.",
             )
         )
-    if all([x.aval.weak_type for x in arrays]):
+    is_lasting = not arrays[0].aval.shape or name.startswith(_LASTING)
+    if is_lasting and all([x.aval.weak_type for x in arrays]):
         return arrays
     return [convert(x, x.aval.dtype) if x.aval.weak_type else x for x in arrays]
 
 
-def vectors(name: str, *operands: Any) -> list[Any]:
-    """Arrays of one floating dtype, of the shapes that they have."""
+def vectors(name: str, *operands: Any, is_lasting: bool = False) -> list[Any]:
+    """Arrays of one floating dtype, of the shapes that they have; strong unless weak types last."""
     where = f"scipy.stats.{name}"
     arrays = [as_array(where, x) for x in operands]
-    dtype, _ = inexact_type(where, *arrays)
-    return [convert(x, dtype) for x in arrays]
+    dtype, weak = inexact_type(where, *arrays)
+    return [convert(x, dtype, weak and is_lasting) for x in arrays]
 
 
 def shifted(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[Any]:

@@ -14,7 +14,6 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from ...numpy.operands import settled
 from .. import special
 from ._arguments import arguments, counted, probability
 
@@ -43,7 +42,7 @@ def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
         >>> import morphax.numpy as jnp
         >>> from morphax.scipy.stats import bernoulli
         >>> bernoulli.pmf(jnp.array([0, 1, 2]), p=0.25)
-        Array([0.75, 0.25, 0.  ], dtype=float32, weak_type=True)
+        Array([0.75, 0.25, 0.  ], dtype=float32)
     """
     return lax.exp(logpmf(*arguments("bernoulli.pmf", k, p, loc)))
 
@@ -62,8 +61,7 @@ def cdf(k: Any, p: Any) -> Any:
     k, p = arguments("bernoulli.cdf", k, p)
     p = probability(p)
     inside = jnp.where(k < 1, 1 - p, lax.full_like(p, 1))
-    value = jnp.where(jnp.isnan(k) | jnp.isnan(p), np.nan, jnp.where(k < 0, 0.0, inside))
-    return settled(value)
+    return jnp.where(jnp.isnan(k) | jnp.isnan(p), np.nan, jnp.where(k < 0, 0.0, inside))
 
 
 @replayed(2)
@@ -80,4 +78,4 @@ def ppf(q: Any, p: Any) -> Any:
     q, p = arguments("bernoulli.ppf", q, p)
     q, p = probability(q), probability(p)
     value = jnp.where(q <= 1 - p, lax.full_like(q, 0), lax.full_like(q, 1))
-    return settled(jnp.where(jnp.isnan(q) | jnp.isnan(p), np.nan, value))
+    return jnp.where(jnp.isnan(q) | jnp.isnan(p), np.nan, value)

@@ -15,11 +15,12 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from ..special._deviances import beta_deviance
-from ..special._scaled_factorials import log_scaled_factorial
-from ._arguments import arguments, standardized
+from ..special._deviances import beta_deviance, binomial_slope, score, score_of_rest
+from ..special._scaled_factorials import log_scaled_factorial, slope_of_factorial_p
+from ._arguments import arguments, positive, standardized
 from ._tails import log_betainc_p, log_betaincc_p
 
 
@@ -47,7 +48,13 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> beta.logpdf(0.5, 2.0, 2.0)
         Array(0.40546513, dtype=float32, weak_type=True)
     """
-    z, scale, a, b = standardized("beta.logpdf", x, loc, scale, a, b)
+    x, a, b, loc, scale = arguments("beta.logpdf", x, a, b, loc, scale)
+    return _log_density(x - loc, a, b, scale)
+
+
+def _log_density(distance: Any, a: Any, b: Any, scale: Any) -> Any:
+    scale = positive(scale)
+    z = distance / scale
     outside, defined = (z < 0) | (z > 1), (a > 0) & (b > 0) & ~jnp.isnan(z)
     z = jnp.where(outside, 0.5, z)
     value = log_scaled_factorial(a + b) - log_scaled_factorial(a) - log_scaled_factorial(b)
@@ -65,7 +72,44 @@ def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> beta.pdf(0.5, a=2.0, b=2.0)
         Array(1.5, dtype=float32, weak_type=True)
     """
-    return lax.exp(logpdf(*arguments("beta.pdf", x, a, b, loc, scale)))
+    x, a, b, loc, scale = arguments("beta.pdf", x, a, b, loc, scale)
+    return _density(x - loc, a, b, scale)
+
+
+@custom_jvp
+def _density(distance: Any, a: Any, b: Any, scale: Any) -> Any:
+    return lax.exp(_log_density(distance, a, b, scale))
+
+
+def _slope_by_place(out: Any, distance: Any, a: Any, b: Any, scale: Any) -> Any:
+    z = distance / scale
+    at_end = jnp.where(z == 0, _slope_at_zero(a, b), jnp.where(z == 1, -_slope_at_zero(b, a), 0))
+    inside = -out * binomial_slope(a - 1, b - 1, z)
+    return jnp.where(out == 0, at_end / scale, inside) / scale
+
+
+def _slope_at_zero(a: Any, b: Any) -> Any:
+    """The slope at 0 of zᵃ⁻¹ / B(a, b), for a > 1."""
+    return jnp.where(a < 2, np.inf, jnp.where(a == 2, b * (b + 1), 0))
+
+
+def _slope_by_power(out: Any, a: Any, b: Any, score: Any) -> Any:
+    slopes = [slope_of_factorial_p.bind(x) - 1 / x for x in (a + b, a)]
+    return jnp.where(out == 0, 0, out * (slopes[0] - slopes[1] - score))
+
+
+def _slope_by_scale(out: Any, distance: Any, a: Any, b: Any, scale: Any) -> Any:
+    slope = _slope_by_place(out, distance, a, b, scale)
+    return -jnp.where(distance == 0, a * out, out + distance * slope) / scale
+
+
+# The slopes of the logarithm may be infinite where the density is 0.
+_density.defjvps(
+    lambda t, out, x, a, b, scale: t * _slope_by_place(out, x, a, b, scale),
+    lambda t, out, x, a, b, scale: t * _slope_by_power(out, a, b, score(a, b, x / scale)),
+    lambda t, out, x, a, b, scale: t * _slope_by_power(out, b, a, score_of_rest(a, b, x / scale)),
+    lambda t, out, x, a, b, scale: t * _slope_by_scale(out, x, a, b, scale),
+)
 
 
 @replayed(5)

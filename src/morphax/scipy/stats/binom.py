@@ -12,10 +12,16 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from ..special._deviances import binomial_deviance
-from ..special._scaled_factorials import log_scaled_factorial
+from ..special._deviances import (
+    binomial_deviance,
+    binomial_excess,
+    binomial_slope,
+    digamma_beyond_log,
+)
+from ..special._scaled_factorials import log_scaled_factorial, slope_of_factorial_p
 from ._arguments import arguments, counted, probability
 
 
@@ -33,9 +39,30 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     p = probability(p)
     inside = inside & ~(count > n)
     k = jnp.where(inside, count, 0)
+    return jnp.where(inside, _log_probability(k, n, p), -np.inf)
+
+
+@custom_jvp
+def _log_probability(k: Any, n: Any, p: Any) -> Any:
     ways = log_scaled_factorial(n) - log_scaled_factorial(k) - log_scaled_factorial(n - k)
-    value = ways - binomial_deviance(k, n - k, p)
-    return jnp.where(inside, value, -np.inf)
+    return ways - binomial_deviance(k, n - k, p)
+
+
+def _score(k: Any, n: Any, p: Any) -> Any:
+    """ψ(k + 1) − log np."""
+    return digamma_beyond_log(k, n * p, binomial_excess(k, n - k, p))
+
+
+def _score_of_rest(k: Any, n: Any, p: Any) -> Any:
+    """ψ(n − k + 1) − log n(1 − p)."""
+    return digamma_beyond_log(n - k, n * (1 - p), -binomial_excess(k, n - k, p))
+
+
+_log_probability.defjvps(
+    lambda t, out, k, n, p: t * (_score_of_rest(k, n, p) - _score(k, n, p)),
+    lambda t, out, k, n, p: t * (slope_of_factorial_p.bind(n) - _score_of_rest(k, n, p)),
+    lambda t, out, k, n, p: -t * binomial_slope(k, n - k, p),
+)
 
 
 @replayed(4)

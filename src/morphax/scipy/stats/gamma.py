@@ -13,11 +13,12 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from ..special._deviances import gamma_deviance
-from ..special._scaled_factorials import log_scaled_factorial
-from ._arguments import arguments, standardized
+from ..special._deviances import gamma_deviance, log_ratio, one_minus_ratio
+from ..special._scaled_factorials import log_scaled_factorial, slope_of_factorial_p
+from ._arguments import arguments, positive, standardized
 from ._tails import log_igamma_p, log_igammac_p
 
 
@@ -38,8 +39,13 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> gamma.logpdf(2.0, 1.0)
         Array(-2., dtype=float32, weak_type=True)
     """
-    z, scale, a = standardized("gamma.logpdf", x, loc, scale, a)
-    a = jnp.where(a > 0, a, np.nan)
+    x, a, loc, scale = arguments("gamma.logpdf", x, a, loc, scale)
+    return _log_density(x - loc, a, scale)
+
+
+def _log_density(distance: Any, a: Any, scale: Any) -> Any:
+    scale = positive(scale)
+    z, a = distance / scale, jnp.where(a > 0, a, np.nan)
     below = z < 0
     value = -log_scaled_factorial(a) - gamma_deviance(a, jnp.where(below, 1, z)) - lax.log(scale)
     return jnp.where(below & (a > 0), -np.inf, value)
@@ -55,7 +61,35 @@ def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> gamma.pdf(0.0, a=1.0)
         Array(1., dtype=float32, weak_type=True)
     """
-    return lax.exp(logpdf(*arguments("gamma.pdf", x, a, loc, scale)))
+    x, a, loc, scale = arguments("gamma.pdf", x, a, loc, scale)
+    return _density(x - loc, a, scale)
+
+
+@custom_jvp
+def _density(distance: Any, a: Any, scale: Any) -> Any:
+    return lax.exp(_log_density(distance, a, scale))
+
+
+def _slope_by_place(t: Any, out: Any, distance: Any, a: Any, scale: Any) -> Any:
+    z = distance / scale
+    # At 0 it is that of zᵃ⁻¹ / Γ(a).
+    at_end = jnp.where(a < 2, np.inf, jnp.where(a == 2, 1, 0)) / scale
+    inside = -out * one_minus_ratio(a - 1, z)
+    return t * (jnp.where(out == 0, jnp.where(z == 0, at_end, 0), inside) / scale)
+
+
+def _slope_by_shape(t: Any, out: Any, distance: Any, a: Any, scale: Any) -> Any:
+    z = distance / scale
+    score = log_ratio(a, z, z - a) + (slope_of_factorial_p.bind(a) - 1 / a)
+    return t * jnp.where(out == 0, 0, -out * score)
+
+
+# The slopes of the logarithm may be infinite where the density is 0.
+_density.defjvps(
+    _slope_by_place,
+    _slope_by_shape,
+    lambda t, out, x, a, scale: t * jnp.where(out == 0, 0, out * (x / scale - a) / scale),
+)
 
 
 @replayed(4)

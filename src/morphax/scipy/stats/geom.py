@@ -43,6 +43,6 @@ def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
         >>> import morphax.numpy as jnp
         >>> from morphax.scipy.stats import geom
         >>> geom.pmf(jnp.arange(4), p=0.5)
-        Array([0.   , 0.5  , 0.25 , 0.125], dtype=float32, weak_type=True)
+        Array([0.   , 0.5  , 0.25 , 0.125], dtype=float32)
     """
     return lax.exp(logpmf(*arguments("geom.pmf", k, p, loc)))

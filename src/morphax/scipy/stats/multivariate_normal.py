@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ... import lax
 from ... import numpy as jnp
 from ...errors import ShapeError
@@ -47,7 +49,7 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
                 fix="Leave it out; add a small multiple of the unit matrix to a singular matrix.",
             )
         )
-    x, mean, cov = vectors("multivariate_normal.logpdf", x, mean, cov)
+    x, mean, cov = _operands("logpdf", x, mean, cov)
     if not mean.ndim and not cov.ndim:
         return -0.5 * (lax.square(x - mean) / cov + math.log(2 * math.pi) + lax.log(cov))
     n = mean.shape[-1] if mean.ndim else cov.shape[-1]
@@ -90,4 +92,9 @@ def pdf(x: Any, mean: Any, cov: Any) -> Any:
         >>> multivariate_normal.pdf(jnp.zeros(2), mean=jnp.zeros(2), cov=jnp.eye(2))
         Array(0.15915495, dtype=float32)
     """
-    return lax.exp(logpdf(*vectors("multivariate_normal.pdf", x, mean, cov)))
+    return lax.exp(logpdf(*_operands("pdf", x, mean, cov)))
+
+
+def _operands(name: str, x: Any, mean: Any, cov: Any) -> list[Any]:
+    where = f"multivariate_normal.{name}"
+    return vectors(where, x, mean, cov, is_lasting=not np.ndim(cov))

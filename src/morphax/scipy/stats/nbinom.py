@@ -12,10 +12,17 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from ..special._deviances import binomial_deviance
-from ..special._scaled_factorials import log_scaled_factorial
+from ..special._deviances import (
+    binomial_deviance,
+    binomial_excess,
+    binomial_slope,
+    digamma_beyond_log,
+    score,
+)
+from ..special._scaled_factorials import log_scaled_factorial, slope_of_factorial_p
 from ._arguments import arguments, counted, probability
 
 
@@ -31,11 +38,33 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """
     count, inside, n, p = counted("nbinom.logpmf", k, loc, n, p)
     p = probability(p)
-    # It is the probability of k failures among n + k trials, times n / (n + k).
-    ways = log_scaled_factorial(n + count) - log_scaled_factorial(n) - log_scaled_factorial(count)
-    value = ways - binomial_deviance(n, count, p)
-    value = value - lax.log1p(jnp.where(count == 0, 0 * count, count / lax.abs(n)))
-    return jnp.where(inside, value, -np.inf)
+    return jnp.where(inside, _log_probability(count, n, p), -np.inf)
+
+
+@custom_jvp
+def _log_probability(k: Any, n: Any, p: Any) -> Any:
+    """The logarithm of the probability of k failures among n + k trials, times n / (n + k)."""
+    ways = log_scaled_factorial(n + k) - log_scaled_factorial(n) - log_scaled_factorial(k)
+    value = ways - binomial_deviance(n, k, p)
+    return value - lax.log1p(jnp.where(k == 0, 0 * k, k / lax.abs(n)))
+
+
+def _slope_by_count(t: Any, out: Any, k: Any, n: Any, p: Any) -> Any:
+    total = n + k
+    of_count = digamma_beyond_log(k, total * (1 - p), -binomial_excess(n, k, p))
+    return t * (slope_of_factorial_p.bind(total) - 1 / total - of_count)
+
+
+def _slope_by_successes(t: Any, out: Any, k: Any, n: Any, p: Any) -> Any:
+    rise = slope_of_factorial_p.bind(n + k) - slope_of_factorial_p.bind(n)
+    return t * (rise - score(n, k, p) + k / (n + k) / n)
+
+
+_log_probability.defjvps(
+    _slope_by_count,
+    _slope_by_successes,
+    lambda t, out, k, n, p: -t * binomial_slope(n, k, p),
+)
 
 
 @replayed(4)
@@ -47,6 +76,6 @@ def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
         >>> import morphax.numpy as jnp
         >>> from morphax.scipy.stats import nbinom
         >>> nbinom.pmf(jnp.arange(3), n=1, p=0.5)
-        Array([0.5  , 0.25 , 0.125], dtype=float32, weak_type=True)
+        Array([0.5  , 0.25 , 0.125], dtype=float32)
     """
     return lax.exp(logpmf(*arguments("nbinom.pmf", k, n, p, loc)))

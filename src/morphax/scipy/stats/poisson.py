@@ -12,9 +12,10 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from ..special._deviances import deviance
+from ..special._deviances import deviance, digamma_beyond_log, one_minus_ratio
 from ..special._scaled_factorials import log_scaled_factorial
 from ._arguments import arguments, counted, strong
 from ._poisson_entropy import poisson_entropy_p
@@ -31,8 +32,19 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
         Array(-2., dtype=float32, weak_type=True)
     """
     count, inside, mu = counted("poisson.logpmf", k, loc, mu)
-    value = -log_scaled_factorial(count) - deviance(count, mu)
-    return jnp.where(mu >= 0, jnp.where(inside, value, -np.inf), np.nan)
+    value = jnp.where(inside, _log_probability(count, mu), -np.inf)
+    return jnp.where(mu >= 0, value, np.nan)
+
+
+@custom_jvp
+def _log_probability(k: Any, mu: Any) -> Any:
+    return -log_scaled_factorial(k) - deviance(k, mu)
+
+
+_log_probability.defjvps(
+    lambda t, out, k, mu: -t * digamma_beyond_log(k, mu, mu - k),
+    lambda t, out, k, mu: -t * one_minus_ratio(k, mu),
+)
 
 
 @replayed(3)

@@ -15,8 +15,7 @@ CASES = (
     OpCase("abs/complex", lax.abs, np.abs, dtypes=COMPLEXES),
     OpCase("abs/rank_0", lax.abs, np.abs, (Operand(()),)),
     OpCase("sign", lax.sign, np.sign, dtypes=FLOATS + INTEGERS, derivatives=1),
-    # The derivative is zero by definition, which it is not along the circle.
-    OpCase("sign/complex", lax.sign, np.sign, dtypes=COMPLEXES, derivatives=0),
+    OpCase("sign/complex", lax.sign, np.sign, dtypes=COMPLEXES),
     OpCase("sign/empty", lax.sign, np.sign, (Operand((3, 0)),), NUMBERS, derivatives=0),
     OpCase("nextafter", lax.nextafter, np.nextafter, (Operand(), Operand()),
            ("float32", "float64"), derivatives=0),

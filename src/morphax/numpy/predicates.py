@@ -146,7 +146,7 @@ def _real_operand(name: str, x: Any) -> Any:
 
 def _has_sign(dtype: Any) -> bool:
     """Whether numbers of this dtype are floats that may be negative: powers of two are not."""
-    return issubdtype(dtype, np.floating) and dtypes.finfo(dtype).min < 0
+    return issubdtype(dtype, np.floating) and bool(dtypes.finfo(dtype).min < 0)
 
 
 @replayed(1)

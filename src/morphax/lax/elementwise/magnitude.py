@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
 
-from ...core import not_differentiable
+from ...core import aval_of, not_differentiable
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
-from ..ground.families import Elementwise, Piecewise
+from ..ground.families import Elementwise, without_derivative
 from ..ground.kinds import COMPLEX, FLOATING, NUMBER, SIGNED
 from ..ground.operands import standardize
-from .arithmetic import div, mul
+from .arithmetic import div, mul, neg
 from .comparison import eq, ge
-from .complex import conj, real, real_dtype
+from .complex import complex, conj, imag, real, real_dtype
 from .complex_special_points import Parts, SpecialPoints, special_log
 from .selection import scalar_like, select_n_p
 
@@ -64,8 +65,8 @@ def _sign(x: Any) -> Any:
 
 
 @final
-class Sign(Piecewise):
-    """x / |x|, element by element; 0 where x is 0."""
+class Sign(Elementwise):
+    """x / |x|, element by element; 0 where x is 0, and there the derivative is 0 too."""
 
     name = "sign"
     accepts = NUMBER
@@ -82,6 +83,18 @@ class Sign(Piecewise):
 
     def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
         return loops.complex_scalars.sign(w, z)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        if aval_of(primals[0]).dtype in COMPLEX:
+            return super().jvp(primals, tangents, **params)
+        return without_derivative(self, primals, params)
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        """Complex numbers turn: by the part of t / x across the direction of x."""
+        length = abs(x)
+        length = select_n_p.bind(eq(length, 0), length, scalar_like(1, length))
+        turn = div(imag(mul(t, conj(out))), length)
+        return complex(neg(mul(turn, imag(out))), mul(turn, real(out)))
 
 
 @final
@@ -121,6 +134,8 @@ def abs(x: Any) -> Any:
 
 def sign(x: Any) -> Any:
     """The sign of `x`, element by element: −1, 0 or 1; of complex numbers, x / |x|.
+
+    The derivative by a real x is 0; a complex x turns its sign.
 
     Example:
         >>> import morphax.numpy as jnp

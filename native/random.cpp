@@ -143,10 +143,11 @@ void draw_words(std::uint64_t key, std::uint64_t start, std::size_t count, std::
 }
 
 void bind(nb::module_& module) {
-  module.def("draw", &draw<std::uint8_t>, nb::arg(), nb::arg().noconvert());
-  module.def("draw", &draw<std::uint16_t>, nb::arg(), nb::arg().noconvert());
-  module.def("draw", &draw<std::uint32_t>, nb::arg(), nb::arg().noconvert());
+  // They are tried in this order, for a third of a microsecond each: keys are drawn most.
   module.def("draw", &draw<std::uint64_t>, nb::arg(), nb::arg().noconvert());
+  module.def("draw", &draw<std::uint32_t>, nb::arg(), nb::arg().noconvert());
+  module.def("draw", &draw<std::uint16_t>, nb::arg(), nb::arg().noconvert());
+  module.def("draw", &draw<std::uint8_t>, nb::arg(), nb::arg().noconvert());
 }
 
 void bind_handler_of_bits(nb::module_& module) {

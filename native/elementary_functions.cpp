@@ -98,12 +98,6 @@ MORPHAX_INLINE double cosh_of(double x) {
   return 0.5 * (power + 1 / power);
 }
 
-// From 10 on it is 1.
-MORPHAX_INLINE double tanh_of(double x) {
-  const double size = std::abs(x), grown = expm1_of(2 * (size > 10 ? 10 : size));
-  return __builtin_copysign(grown / (grown + 2), x);
-}
-
 MORPHAX_INLINE double asinh_of(double x) {
   const double size = std::abs(x), square = size * size;
   const double rest = size + square / (1 + __builtin_sqrt(square + 1));
@@ -140,7 +134,6 @@ MORPHAX_OF_ONE(log, log_of)
 MORPHAX_OF_ONE(log1p, log1p_of)
 MORPHAX_OF_ONE(sinh, sinh_of)
 MORPHAX_OF_ONE(cosh, cosh_of)
-MORPHAX_OF_ONE(tanh, tanh_of)
 MORPHAX_OF_ONE(asinh, asinh_of)
 MORPHAX_OF_ONE(acosh, acosh_of)
 MORPHAX_OF_ONE(atanh, atanh_of)

@@ -10,5 +10,7 @@ namespace morphax::exponentials {
 void exp(std::size_t count, const void* x, const void*, const void*, void* out);
 // 1 / (1 + e⁻ˣ).
 void logistic(std::size_t count, const void* x, const void*, const void*, void* out);
+// (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ).
+void tanh(std::size_t count, const void* x, const void*, const void*, void* out);
 
 }  // namespace morphax::exponentials

@@ -231,13 +231,13 @@ constexpr Operation kOperations[] = {
     {"rsqrt_float32", 1, rsqrt_f32},
     {"exp_float32", 1, exponentials::exp},
     {"logistic_float32", 1, exponentials::logistic},
+    {"tanh_float32", 1, exponentials::tanh},
     {"exp2_float32", 1, elementary_functions::exp2},
     {"expm1_float32", 1, elementary_functions::expm1},
     {"log_float32", 1, elementary_functions::log},
     {"log1p_float32", 1, elementary_functions::log1p},
     {"sinh_float32", 1, elementary_functions::sinh},
     {"cosh_float32", 1, elementary_functions::cosh},
-    {"tanh_float32", 1, elementary_functions::tanh},
     {"asinh_float32", 1, elementary_functions::asinh},
     {"acosh_float32", 1, elementary_functions::acosh},
     {"atanh_float32", 1, elementary_functions::atanh},
@@ -339,7 +339,7 @@ constexpr Operation kOperations[] = {
       {"log1p_" DTYPE, 1, elementary_functions::log1p, ROUND},                                  \
       {"sinh_" DTYPE, 1, elementary_functions::sinh, ROUND},                                    \
       {"cosh_" DTYPE, 1, elementary_functions::cosh, ROUND},                                    \
-      {"tanh_" DTYPE, 1, elementary_functions::tanh, ROUND},                                    \
+      {"tanh_" DTYPE, 1, exponentials::tanh, ROUND},                                            \
       {"asinh_" DTYPE, 1, elementary_functions::asinh, ROUND},                                  \
       {"acosh_" DTYPE, 1, elementary_functions::acosh, ROUND},                                  \
       {"atanh_" DTYPE, 1, elementary_functions::atanh, ROUND},                                  \

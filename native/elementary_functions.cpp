@@ -12,7 +12,7 @@
 #include <limits>
 
 #include "elementary.h"
-#include "kernels.h"
+#include "fused_loops.h"
 #include "wide_elementary.h"
 
 namespace morphax::elementary_functions {
@@ -117,27 +117,14 @@ MORPHAX_INLINE double atanh_of(double x) {
 
 }  // namespace
 
-// Functions one by one: compilers make several versions of plain functions only.
-#define MORPHAX_OF_ONE(NAME, FUNCTION)                                               \
-  MORPHAX_VECTORIZED_WIDE                                                            \
-  void NAME(std::size_t count, const void* a, const void*, const void*, void* out) { \
-    const auto* xs = static_cast<const float*>(a);                                   \
-    auto* results = static_cast<float*>(out);                                        \
-    for (std::size_t i = 0; i < count; ++i) {                                        \
-      results[i] = static_cast<float>(FUNCTION(static_cast<double>(xs[i])));         \
-    }                                                                                \
-  }
-
-MORPHAX_OF_ONE(exp2, exp2_of)
-MORPHAX_OF_ONE(expm1, expm1_of)
-MORPHAX_OF_ONE(log, log_of)
-MORPHAX_OF_ONE(log1p, log1p_of)
-MORPHAX_OF_ONE(sinh, sinh_of)
-MORPHAX_OF_ONE(cosh, cosh_of)
-MORPHAX_OF_ONE(asinh, asinh_of)
-MORPHAX_OF_ONE(acosh, acosh_of)
-MORPHAX_OF_ONE(atanh, atanh_of)
-
-#undef MORPHAX_OF_ONE
+MORPHAX_STEPS(exp2, double, exp2_of)
+MORPHAX_STEPS(expm1, double, expm1_of)
+MORPHAX_STEPS(log, double, log_of)
+MORPHAX_STEPS(log1p, double, log1p_of)
+MORPHAX_STEPS(sinh, double, sinh_of)
+MORPHAX_STEPS(cosh, double, cosh_of)
+MORPHAX_STEPS(asinh, double, asinh_of)
+MORPHAX_STEPS(acosh, double, acosh_of)
+MORPHAX_STEPS(atanh, double, atanh_of)
 
 }  // namespace morphax::elementary_functions

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "elementary.h"
-#include "kernels.h"
+#include "fused_loops.h"
 
 namespace morphax::exponentials {
 
@@ -68,19 +68,8 @@ MORPHAX_INLINE f32 hyperbolic_tangent(f32 x) {
 
 }  // namespace
 
-// Functions one by one: compilers make several versions of plain functions only.
-#define MORPHAX_OF_ONE(NAME, FUNCTION)                                               \
-  MORPHAX_VECTORIZED_WIDE                                                            \
-  void NAME(std::size_t count, const void* a, const void*, const void*, void* out) { \
-    const auto* xs = static_cast<const f32*>(a);                                     \
-    auto* results = static_cast<f32*>(out);                                          \
-    for (std::size_t i = 0; i < count; ++i) results[i] = FUNCTION(xs[i]);            \
-  }
-
-MORPHAX_OF_ONE(exp, exponential)
-MORPHAX_OF_ONE(logistic, sigmoid)
-MORPHAX_OF_ONE(tanh, hyperbolic_tangent)
-
-#undef MORPHAX_OF_ONE
+MORPHAX_STEPS(exp, f32, exponential)
+MORPHAX_STEPS(logistic, f32, sigmoid)
+MORPHAX_STEPS(tanh, f32, hyperbolic_tangent)
 
 }  // namespace morphax::exponentials

@@ -19,6 +19,16 @@ namespace morphax::fused {
       results[i] = RESULT;                                                           \
     }                                                                                \
   }
+// Functions of float32 that take many steps, in the precision of T.
+#define MORPHAX_STEPS(NAME, T, FUNCTION)                                             \
+  MORPHAX_VECTORIZED_WIDE                                                            \
+  void NAME(std::size_t count, const void* a, const void*, const void*, void* out) { \
+    const auto* xs = static_cast<const float*>(a);                                   \
+    auto* results = static_cast<float*>(out);                                        \
+    for (std::size_t i = 0; i < count; ++i) {                                        \
+      results[i] = static_cast<float>(FUNCTION(static_cast<T>(xs[i])));              \
+    }                                                                                \
+  }
 #define MORPHAX_BINARY(NAME, T, R, RESULT)                                             \
   MORPHAX_VECTORIZED_INTEGERS                                                          \
   void NAME(std::size_t count, const void* a, const void* b, const void*, void* out) { \

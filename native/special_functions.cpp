@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "elementary.h"
+#include "fused_loops.h"
 #include "kernels.h"
 #include "wide_elementary.h"
 
@@ -259,15 +260,6 @@ template <typename IsRegular, typename Function>
 }  // namespace
 
 // Functions one by one: compilers make several versions of plain functions only.
-#define MORPHAX_OF_ONE(NAME, FUNCTION)                                               \
-  MORPHAX_VECTORIZED_WIDE                                                            \
-  void NAME(std::size_t count, const void* a, const void*, const void*, void* out) { \
-    const auto* xs = static_cast<const float*>(a);                                   \
-    auto* results = static_cast<float*>(out);                                        \
-    for (std::size_t i = 0; i < count; ++i) {                                        \
-      results[i] = static_cast<float>(FUNCTION(static_cast<double>(xs[i])));         \
-    }                                                                                \
-  }
 #define MORPHAX_OF_TWO(NAME, FUNCTION)                                                 \
   MORPHAX_VECTORIZED_WIDE                                                              \
   void NAME(std::size_t count, const void* a, const void* b, const void*, void* out) { \
@@ -279,13 +271,13 @@ template <typename IsRegular, typename Function>
     }                                                                                  \
   }
 
-MORPHAX_OF_ONE(bessel_i0e, i0e_of)
-MORPHAX_OF_ONE(bessel_i1e, i1e_of)
-MORPHAX_OF_ONE(erfc, erfc_of)
+MORPHAX_STEPS(bessel_i0e, double, i0e_of)
+MORPHAX_STEPS(bessel_i1e, double, i1e_of)
+MORPHAX_STEPS(erfc, double, erfc_of)
 MORPHAX_OF_TWO(power, power_of)
 namespace {
-MORPHAX_OF_ONE(regular_lgammas, regular_lgamma)
-MORPHAX_OF_ONE(regular_digammas, regular_digamma)
+MORPHAX_STEPS(regular_lgammas, double, regular_lgamma)
+MORPHAX_STEPS(regular_digammas, double, regular_digamma)
 MORPHAX_OF_TWO(regular_zetas, regular_zeta)
 }  // namespace
 

@@ -128,9 +128,9 @@ PyMethodDef chain_method = {
     "chain", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_capsule)),
     METH_FASTCALL, nullptr};
 
-// The kind of a dtype by its number in NumPy.
+// The kind of a dtype by its number.
 Kind kind_of(int dtype) {
-  if (dtype == NPY_UINT64) return Kind::kKey;
+  if (dtype == kKeyDtype) return Kind::kKey;
   if (dtype == NPY_BOOL) return Kind::kBoolean;
   const nb::object descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(dtype)));
   const npy_intp size = PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(descr.ptr()));

@@ -22,6 +22,9 @@ using Narrow = std::uint16_t;
 
 inline constexpr std::size_t kBlock = 512;
 
+// Of keys, which have no number among the dtypes of NumPy.
+inline constexpr int kKeyDtype = -1;
+
 enum class Kind { kWord, kBoolean, kKey, kWide, kBfloat16, kFloat16 };
 
 // An operand: registers 0, 1, … in turn.  One that does not vary is a single element.

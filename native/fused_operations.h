@@ -21,7 +21,7 @@ struct Operation {
   bool is_wide = false;  // some of its numbers have 64 bits
 };
 
-constexpr std::string_view kDraw = "random_bits_uint32";
+constexpr std::string_view kDraw = "random_bits_uint32", kWideDraw = "random_bits_uint64";
 
 // Truth values, as the words 0 and 1 and back.
 void words_of_flags(const std::uint8_t* flags, std::size_t count, std::uint32_t* words);

@@ -37,7 +37,11 @@ void run_step(const Step& step, std::size_t start, std::size_t size, void* const
   } else {
     std::uint64_t key = 0;
     std::memcpy(&key, places[a], sizeof(key));
-    random::draw_words(key, start, size, static_cast<Word*>(places[step.out]));
+    if (step.is_wide) {
+      random::draw_words(key, start, size, static_cast<Wide*>(places[step.out]));
+    } else {
+      random::draw_words(key, start, size, static_cast<Word*>(places[step.out]));
+    }
   }
   if (step.rounds != nullptr) step.rounds(size, static_cast<Word*>(places[step.out]));
 }

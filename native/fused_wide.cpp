@@ -35,6 +35,7 @@ MORPHAX_TERNARY(mul_add_f64, f64, f64, x* y + z)
 MORPHAX_BINARY(add_u64, u64, u64, x + y)
 MORPHAX_BINARY(sub_u64, u64, u64, x - y)
 MORPHAX_BINARY(mul_u64, u64, u64, x* y)
+MORPHAX_BINARY(pow_f64, f64, f64, std::pow(x, y))
 
 MORPHAX_UNARY(neg_f64, f64, f64, -x)
 MORPHAX_UNARY(neg_u64, u64, u64, u64{0} - x)
@@ -57,6 +58,8 @@ MORPHAX_TERNARY(clamp_f64, f64, f64, smaller(larger(x, y), z))
 MORPHAX_BINARY(max_i64, i64, i64, larger_integer(x, y))
 MORPHAX_BINARY(min_i64, i64, i64, smaller_integer(x, y))
 MORPHAX_TERNARY(clamp_i64, i64, i64, smaller_integer(larger_integer(x, y), z))
+MORPHAX_BINARY(max_u64, u64, u64, larger_integer(x, y))
+MORPHAX_BINARY(min_u64, u64, u64, smaller_integer(x, y))
 
 // Integers of less than 51 bits lie in the low bits of a double between 2⁵² and 2⁵³.
 constexpr i64 kLargestQuick = i64{1} << 50, kOfShift = 0x4338000000000000;
@@ -126,6 +129,10 @@ MORPHAX_BINARY(lt_i64, i64, u32, x < y)
 MORPHAX_BINARY(le_i64, i64, u32, x <= y)
 MORPHAX_BINARY(gt_i64, i64, u32, x > y)
 MORPHAX_BINARY(ge_i64, i64, u32, x >= y)
+MORPHAX_BINARY(lt_u64, u64, u32, x < y)
+MORPHAX_BINARY(le_u64, u64, u32, x <= y)
+MORPHAX_BINARY(gt_u64, u64, u32, x > y)
+MORPHAX_BINARY(ge_u64, u64, u32, x >= y)
 
 MORPHAX_BINARY(and_u64, u64, u64, x& y)
 MORPHAX_BINARY(or_u64, u64, u64, x | y)
@@ -163,6 +170,7 @@ MORPHAX_UNARY(f32_of_f64, f64, f32, static_cast<f32>(x))
 MORPHAX_UNARY(f64_of_i32, i32, f64, static_cast<f64>(x))
 MORPHAX_UNARY(f64_of_u32, u32, f64, static_cast<f64>(x))
 MORPHAX_UNARY(f64_of_i64, i64, f64, static_cast<f64>(x))
+MORPHAX_UNARY(f64_of_u64, u64, f64, static_cast<f64>(x))
 MORPHAX_UNARY(f32_of_i64, i64, f32, static_cast<f32>(x))
 MORPHAX_UNARY(i64_of_i32, i32, i64, static_cast<i64>(x))
 MORPHAX_UNARY(i64_of_u32, u32, i64, static_cast<i64>(x))
@@ -180,6 +188,7 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("sub_float64", 2, sub_f64),
     MORPHAX_WIDE("mul_float64", 2, mul_f64),
     MORPHAX_WIDE("div_float64", 2, div_f64),
+    MORPHAX_WIDE("pow_float64", 2, pow_f64),
     MORPHAX_WIDE("log_scaled_factorial_float64", 1, deviances::wide_log_scaled_factorial),
     MORPHAX_WIDE("deviance_float64", 3, deviances::wide_deviance),
     MORPHAX_WIDE("density_deviance_float64", 3, deviances::wide_density_deviance),
@@ -213,14 +222,29 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("round_even_float64", 1, rint_f64),
     MORPHAX_WIDE("round_away_float64", 1, round_f64),
     MORPHAX_WIDE("clamp_float64", 3, clamp_f64),
-    MORPHAX_WIDE("add_int64", 2, add_u64),
-    MORPHAX_WIDE("sub_int64", 2, sub_u64),
-    MORPHAX_WIDE("mul_int64", 2, mul_u64),
-    MORPHAX_WIDE("eq_int64", 2, eq_u64),
-    MORPHAX_WIDE("ne_int64", 2, ne_u64),
-    MORPHAX_WIDE("and_int64", 2, and_u64),
-    MORPHAX_WIDE("or_int64", 2, or_u64),
-    MORPHAX_WIDE("xor_int64", 2, xor_u64),
+#define MORPHAX_OF_INTEGERS(DTYPE)                                                             \
+  MORPHAX_WIDE("add_" DTYPE, 2, add_u64), MORPHAX_WIDE("sub_" DTYPE, 2, sub_u64),              \
+      MORPHAX_WIDE("mul_" DTYPE, 2, mul_u64), MORPHAX_WIDE("neg_" DTYPE, 1, neg_u64),          \
+      MORPHAX_WIDE("eq_" DTYPE, 2, eq_u64), MORPHAX_WIDE("ne_" DTYPE, 2, ne_u64),              \
+      MORPHAX_WIDE("and_" DTYPE, 2, and_u64), MORPHAX_WIDE("or_" DTYPE, 2, or_u64),            \
+      MORPHAX_WIDE("xor_" DTYPE, 2, xor_u64), MORPHAX_WIDE("not_" DTYPE, 1, not_u64),          \
+      MORPHAX_WIDE("shift_left_" DTYPE, 2, shift_left),                                        \
+      MORPHAX_WIDE("shift_right_logical_" DTYPE, 2, shift_right),                              \
+      MORPHAX_WIDE("population_count_" DTYPE, 1, population_count),                            \
+      MORPHAX_WIDE("clz_" DTYPE, 1, clz), MORPHAX_WIDE("select_" DTYPE, 3, select),            \
+      MORPHAX_WIDE("repeat_" DTYPE, 1, copy), MORPHAX_WIDE(DTYPE "_of_int32", 1, i64_of_i32),  \
+      MORPHAX_WIDE(DTYPE "_of_uint32", 1, i64_of_u32),                                         \
+      MORPHAX_WIDE(DTYPE "_of_bool", 1, i64_of_i32), MORPHAX_WIDE(DTYPE "_of_int64", 1, copy), \
+      MORPHAX_WIDE(DTYPE "_of_uint64", 1, copy),
+    MORPHAX_OF_INTEGERS("int64") MORPHAX_OF_INTEGERS("uint64")
+#undef MORPHAX_OF_INTEGERS
+        MORPHAX_WIDE(kWideDraw, 1, nullptr),
+    MORPHAX_WIDE("max_uint64", 2, max_u64),
+    MORPHAX_WIDE("min_uint64", 2, min_u64),
+    MORPHAX_WIDE("lt_uint64", 2, lt_u64),
+    MORPHAX_WIDE("le_uint64", 2, le_u64),
+    MORPHAX_WIDE("gt_uint64", 2, gt_u64),
+    MORPHAX_WIDE("ge_uint64", 2, ge_u64),
     MORPHAX_WIDE("div_int64", 2, div_i64),
     MORPHAX_WIDE("rem_int64", 2, rem_i64),
     MORPHAX_WIDE("max_int64", 2, max_i64),
@@ -229,24 +253,19 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("le_int64", 2, le_i64),
     MORPHAX_WIDE("gt_int64", 2, gt_i64),
     MORPHAX_WIDE("ge_int64", 2, ge_i64),
-    MORPHAX_WIDE("neg_int64", 1, neg_u64),
-    MORPHAX_WIDE("not_int64", 1, not_u64),
     MORPHAX_WIDE("abs_int64", 1, abs_i64),
     MORPHAX_WIDE("sign_int64", 1, sign_i64),
     MORPHAX_WIDE("clamp_int64", 3, clamp_i64),
-    MORPHAX_WIDE("shift_left_int64", 2, shift_left),
-    MORPHAX_WIDE("shift_right_logical_int64", 2, shift_right),
     MORPHAX_WIDE("shift_right_arithmetic_int64", 2, shift_right_signed),
-    MORPHAX_WIDE("population_count_int64", 1, population_count),
-    MORPHAX_WIDE("clz_int64", 1, clz),
     MORPHAX_WIDE("select_float64", 3, select),
-    MORPHAX_WIDE("select_int64", 3, select),
     MORPHAX_WIDE("repeat_float64", 1, copy),
-    MORPHAX_WIDE("repeat_int64", 1, copy),
     MORPHAX_WIDE("float64_as_int64", 1, copy),
+    MORPHAX_WIDE("float64_as_uint64", 1, copy),
     MORPHAX_WIDE("int64_as_float64", 1, copy),
+    MORPHAX_WIDE("int64_as_uint64", 1, copy),
+    MORPHAX_WIDE("uint64_as_float64", 1, copy),
+    MORPHAX_WIDE("uint64_as_int64", 1, copy),
     MORPHAX_WIDE("float64_of_float64", 1, copy),
-    MORPHAX_WIDE("int64_of_int64", 1, copy),
     MORPHAX_WIDE("int64_of_float64", 1, i64_of_f64),
     MORPHAX_WIDE("int64_of_float32", 1, i64_of_f32),
     MORPHAX_WIDE("int32_of_float64", 1, i32_of_f64),
@@ -257,11 +276,11 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("float64_of_uint32", 1, f64_of_u32),
     MORPHAX_WIDE("float64_of_int64", 1, f64_of_i64),
     MORPHAX_WIDE("float32_of_int64", 1, f32_of_i64),
-    MORPHAX_WIDE("int64_of_int32", 1, i64_of_i32),
-    MORPHAX_WIDE("int64_of_bool", 1, i64_of_i32),
-    MORPHAX_WIDE("int64_of_uint32", 1, i64_of_u32),
     MORPHAX_WIDE("int32_of_int64", 1, u32_of_u64),
     MORPHAX_WIDE("uint32_of_int64", 1, u32_of_u64),
+    MORPHAX_WIDE("int32_of_uint64", 1, u32_of_u64),
+    MORPHAX_WIDE("uint32_of_uint64", 1, u32_of_u64),
+    MORPHAX_WIDE("float64_of_uint64", 1, f64_of_u64),
     MORPHAX_WIDE("real_complex64", 1, first_half),
     MORPHAX_WIDE("imag_complex64", 1, second_half),
     MORPHAX_WIDE("exp_complex64", 1, complex_functions::exp),

@@ -141,6 +141,9 @@ XLA_FFI_DEFINE_HANDLER(
 void draw_words(std::uint64_t key, std::uint64_t start, std::size_t count, std::uint32_t* out) {
   draw_block(key, start, count, out);
 }
+void draw_words(std::uint64_t key, std::uint64_t start, std::size_t count, std::uint64_t* out) {
+  draw_block(key, start, count, out);
+}
 
 void bind(nb::module_& module) {
   // They are tried in this order, for a third of a microsecond each: keys are drawn most.

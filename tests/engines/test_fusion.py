@@ -36,6 +36,10 @@ _POINTS = {
     "int64": np.array(
         [0, 1, -1, 5, -7, 31, 63, 64, 2**31, 2**50, -(2**50), 2**51 + 1, 2**63 - 1, -(2**63)]
     ),
+    "uint64": np.array(
+        [0, 1, 5, 63, 64, 65, 2**31, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 1025, 2**64 - 1],
+        np.uint64,
+    ),
     "float16": np.array(
         [0, -0.0, 0.3, -7.5, 1, -1, 1e-7, -3e-5, 6e4, 257, np.inf, -np.inf, np.nan], np.float16
     ),
@@ -72,7 +76,7 @@ _COMPOSITIONS = {
 }
 _OPERATIONS = sorted(
     fusion.native.operations
-    - {"random_bits_uint32", *_CONVERSIONS, *_OF_OTHER_STEPS, *_OF_DENSITIES, *_COMPOSITIONS}
+    - {*fusion.DRAWS, *_CONVERSIONS, *_OF_OTHER_STEPS, *_OF_DENSITIES, *_COMPOSITIONS}
 )
 _DTYPES = {name: np.dtype(name).num for name in _POINTS}
 _OF_ONE = (
@@ -273,8 +277,10 @@ def _mixed(draw: np.random.Generator, values: list[Any]) -> Any:
         1: lambda: lax.mul(b, lax.full_like(a, 3)),
         2: lambda: lax.select(lax.lt(a, b), a, lax.add(b, lax.full_like(a, 1))),
         3: lambda: lax.add(lax.full_like(a, 2), lax.mul(lax.full_like(a, 3), lax.full_like(a, 5))),
-        4: lambda: lax.max(lax.abs(a), b),
+        4: lambda: lax.max(a if dtype == np.uint64 else lax.abs(a), b),
         5: lambda: lax.convert_element_type(a, [np.float64, np.float32, np.int64][dtype.num % 3]),
+        9: lambda: lax.convert_element_type(lax.gt(a, b), np.uint64),
+        10: lambda: lax.pow(lax.convert_element_type(a, np.float64), values[0]),
         6: lambda: lax.convert_element_type(a, jnp.bfloat16),
         7: lambda: lax.gt(a, b),
         8: lambda: lax.sub(a, lax.mul(a, b)),
@@ -288,7 +294,7 @@ def test_chains_of_several_widths_have_the_bits_of_single_operations(seed: int, 
     draw = np.random.default_rng([seed, size])
     given = [
         draw.choice(_POINTS[name], size)
-        for name in ("float64", "float32", "int64", "int32", "bfloat16", "bool")
+        for name in ("float64", "float32", "int64", "uint64", "int32", "bfloat16", "bool")
     ]
 
     def function(*operands: Any) -> Any:
@@ -364,7 +370,9 @@ def test_draws_beside_wide_numbers(size: int) -> None:
 
     def function(key: Any) -> Any:
         u = jax.random.uniform(key, (size,), np.float32).astype(np.float64) * 2
-        return [u + 1, jax.random.bits(key, (size,), np.uint32).astype(np.int64) * 3]
+        wide = jax.random.bits(key, (size,), np.uint64)
+        narrow = jax.random.bits(key, (size,), np.uint32)
+        return [u + 1, narrow.astype(np.int64) * 3, wide >> 9, narrow + wide.astype(np.uint32)]
 
     with jax.enable_x64(True):
         key = jax.random.key(7)

@@ -130,11 +130,9 @@ class LoopDraw(Primitive):
     def kernel(self, keys: Any, *avals: Any, **params: Any) -> Callable[..., Any]:
         if self._is_drawn_in_place(keys, *avals, **params):
             dtype = avals[0].dtype
-            is_narrow = dtype.itemsize < 4
-            name = f"{self.native_name}_of_{dtype.name}" if is_narrow else self.native_name
-            word = np.dtype(np.uint16) if is_narrow else dtype
-            flags = self.native_flags(keys, **params)
-            return partial(_drawn_in_place, getattr(native, name), word, flags)
+            name = self.native_name if dtype.itemsize > 2 else f"{self.native_name}_of_{dtype.name}"
+            function, flags = getattr(native, name), self.native_flags(keys, **params)
+            return _drawn_in_place(function, flags, keys, avals[0])
         abstract = [aval.update(sharding=None) for aval in (keys, *avals)]
 
         def draw(*numbers: Any) -> Any:
@@ -214,13 +212,28 @@ def _in_order(
 
 
 def _drawn_in_place(
-    function: Any, word: Any, flags: tuple[Any, ...], keys: Any, *parameters: Any
-) -> Any:
-    out = np.empty(parameters[0].shape, parameters[0].dtype)
-    rows = max(keys.size, 1), -1 if out.size else 0
-    words = keys.reshape(-1) if keys.dtype == np.uint64 else _wide_words(keys)
-    function(words, *[x.reshape(rows).view(word) for x in (*parameters, out)], *flags)
-    return out
+    function: Any, flags: tuple[Any, ...], keys: Any, number: Any
+) -> Callable[..., Any]:
+    """What draws numbers of a shape and dtype by native code, which sees narrow ones as words."""
+    shape, dtype = number.shape, number.dtype
+    rows = max(keys.size, 1), number.size // max(keys.size, 1)
+    words = _words if keys.dtype is _THREEFRY_KEY else _wide_words
+
+    def draw(keys: Any, *parameters: Any) -> Any:
+        out = np.empty(rows, dtype)
+        function(words(keys), *[x.reshape(rows) for x in parameters], out, *flags)
+        return out.reshape(shape)
+
+    def draw_narrow(keys: Any, *parameters: Any) -> Any:
+        out = np.empty(rows, np.uint16)
+        function(words(keys), *[x.reshape(rows).view(np.uint16) for x in parameters], out, *flags)
+        return out.view(dtype).reshape(shape)
+
+    return draw if dtype.itemsize > 2 else draw_narrow
+
+
+def _words(keys: Any) -> Any:
+    return keys.reshape(-1)
 
 
 def _wide_words(keys: Any) -> Any:

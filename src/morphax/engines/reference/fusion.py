@@ -22,18 +22,19 @@ from ...util.records import dataclass
 
 native: Any = part("fused")
 OPERATIONS: Set[str] = native.operations if native is not None else frozenset()
-DRAW = "random_bits_uint32"
-"""The operation that draws from a key."""
+DRAWS = frozenset({"random_bits_uint32", "random_bits_uint64"})
+"""The operations that draw from a key."""
 _SHORTEST = 2
 # Of keys, numbers and flags, as arrays.
 _DTYPES = {
     name: dtypes.dtype(name).num
     for name in (
-        *("bool", "float32", "int32", "uint32", "float64", "int64", "bfloat16", "float16"),
-        "complex64",
+        *("bool", "float32", "int32", "uint32", "float64", "int64", "uint64", "bfloat16"),
+        *("float16", "complex64"),
     )
 }
-_KEYS = np.dtype(np.uint64).num
+# As `native/fused_chain.h` calls keys.
+_KEYS = -1
 # With the dtype in which NumPy computes it.
 _FLOATS = {
     dtypes.dtype(name): np.dtype(wide)

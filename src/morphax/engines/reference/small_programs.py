@@ -27,7 +27,7 @@ from ...core import Atom, Equation, Literal, Var, aval_of
 from ...util.compiled import part
 from ...util.records import dataclass
 from .fusion import (
-    DRAW,
+    DRAWS,
     OPERATIONS,
     Chain,
     chains,
@@ -236,7 +236,7 @@ def _meaning(eqn: Equation) -> tuple[str, Any, Sequence[int]]:
     if name in _UNCHANGED:
         return "unchanged", name, ()
     if name:
-        return ("loop", name, ()) if name != DRAW else _NONE
+        return ("loop", name, ()) if name not in DRAWS else _NONE
     loop = loop_of(eqn)
     return _NONE if loop is None else ("inner", loop, ())
 
@@ -263,7 +263,7 @@ def parts_of(
     """
     left = [eqn for eqn in equations if eqn.outvars[0] not in constants]
     sizes = [aval_of(v).size for eqn in left for v in eqn.outvars]
-    draws = any([operation_of(eqn) == DRAW for eqn in left])
+    draws = any([operation_of(eqn) in DRAWS for eqn in left])
     if native is None or draws or not sizes or min(sizes) == 0 or max(sizes) > _MOST_ELEMENTS:
         return list(chains(equations, results, constants))
     runs: list[tuple[bool, list[Equation]]] = []

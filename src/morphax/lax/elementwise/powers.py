@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
@@ -159,10 +159,6 @@ class Pow(Elementwise):
                 )
             )
         return like(x, y, shape=elementwise_shape(self.name, (x, y)))
-
-    def kernel(self, x: Any, y: Any) -> Callable[..., Any] | None:
-        is_plain = x.dtype == y.dtype == np.float64
-        return _power_of_doubles if is_plain else super().kernel(x, y)
 
     def evaluate(self, x: Any, y: Any) -> Any:
         narrow = widened(x)

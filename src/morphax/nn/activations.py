@@ -232,18 +232,23 @@ def tanh(x: Any) -> Any:
 
 
 _FAR = 1e8
+_SATURATED = 40
 
 
-def _part_of_gelu(x: Any) -> tuple[Any, Any, Any]:
-    """x as it is computed with, what is left of it, and how fast the argument of that grows.
+def _part_of_gelu(x: Any) -> tuple[Any, Any]:
+    """What is left of a number, and how fast the argument of that grows.
 
     ½ (1 + tanh u) is σ(2u), which does not cancel where it is small.  Beyond ±30 it is 0 or 1 in
     all dtypes, and the cube may be out of range.
     """
-    near, scale = _with_a_cube(x), 2 * math.sqrt(2 / math.pi)
-    square = near * near
-    part = lax.logistic(scale * (near + 0.044715 * (near * square)))
-    return near, part, scale + (3 * 0.044715 * scale) * square
+    near = _with_a_cube(x) if is_complex(x) else _clamped(x)
+    scale, square = 2 * math.sqrt(2 / math.pi), near * near
+    part = lax.logistic(near * (scale + (0.044715 * scale) * square))
+    return part, scale + (3 * 0.044715 * scale) * square
+
+
+def _clamped(x: Any) -> Any:
+    return lax.clamp(number_in(-_SATURATED, x.dtype), x, number_in(_SATURATED, x.dtype))
 
 
 def _with_a_cube(x: Any) -> Any:
@@ -252,8 +257,7 @@ def _with_a_cube(x: Any) -> Any:
     It is NaN where x is, and so are all derivatives.
     """
     if not is_complex(x):
-        bound = number_in(40, x.dtype)
-        return lax.select(lax.abs(x) > bound, lax.clamp(-bound, x, bound), x)
+        return lax.select(lax.abs(x) > number_in(_SATURATED, x.dtype), _clamped(x), x)
     # Here it depends on the direction, in which the argument of σ is beyond all numbers.
     size = lax.stop_gradient(jnp.maximum(lax.abs(lax.real(x)), lax.abs(lax.imag(x))))
     is_far = size > _FAR
@@ -263,19 +267,17 @@ def _with_a_cube(x: Any) -> Any:
 
 @custom_jvp
 def _gelu(x: Any) -> Any:
-    near, part, _ = _part_of_gelu(x)
-    if is_complex(x):
-        return x * part
-    # -40 σ(−∞) is the limit −0; beyond 40 the number itself is.
-    return lax.select(x > 30.0, x, near * part)
+    part, _ = _part_of_gelu(x)
+    # −∞ times 0 would be no number; of all others beyond ±30 all or nothing is left.
+    return (x if is_complex(x) else lax.max(x, number_in(-_SATURATED, x.dtype))) * part
 
 
 @_gelu.defjvp
 def _gelu_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     # A number of Python, as which rules get it, has no dtype.
     x, t = as_array("nn.gelu", primals[0]), tangents[0]
-    near, part, growth = _part_of_gelu(x)
-    return _gelu(x), t * (part + near * (part * (1 - part)) * growth)
+    part, growth = _part_of_gelu(x)
+    return _gelu(x), t * (part + _with_a_cube(x) * (part * (1 - part)) * growth)
 
 
 @replayed(1)

@@ -18,7 +18,7 @@
 PYTHON ?= $(shell sh tools/find_python.sh 3.11)
 NEWER ?= 3.13
 JOBS ?= 2
-SAMPLE ?= 30
+SAMPLE ?= 45
 SECONDS ?= 600
 SEED ?= $(shell date +%s)
 
@@ -26,15 +26,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*) build/modules.list
 
-.PHONY: demo test check lint house types tests test-whole tests-newer fuzz bench ecosystem docs format \
-  native asan clean distclean
+.PHONY: demo test check lint house types tests test-whole newer tests-newer fuzz bench ecosystem docs \
+  format native asan clean distclean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python examples/digits.py
 
-test: check tests tests-newer
+# Linters take one processor; on the other the environment of the newer Python is made meanwhile.
+# What goes wrong there `tests-newer` meets again, and says.
+test: build/modules.list
+	@$(MAKE) --no-print-directory newer DO=environment >build/newer.log 2>&1 & \
+	  $(MAKE) --no-print-directory check; status=$$?; wait; exit $$status
+	@$(MAKE) --no-print-directory tests tests-newer
 
 check: lint house types
 
@@ -71,18 +76,24 @@ tests-gpu: $(VENV)/test.stamp
 # Later versions have another jaxlib (see pyproject.toml), other bytecode, another standard library:
 # every SAMPLE-th test runs on each of NEWER that is found.  3.12 has the jaxlib of 3.13; it runs with
 # `make tests-newer NEWER=3.12`.
-tests-newer: $(VENV)/test.stamp
+tests-newer:
+	@$(MAKE) --no-print-directory newer
+
+DO ?= tests-sample
+newer:
 	@for version in $(NEWER); do \
-	  if $(BIN)/python -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$version')"; then \
+	  if "$(PYTHON)" -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$version')"; then \
 	    echo "The tests ran on Python $$version: no second run."; \
 	  elif python=$$(sh tools/find_python.sh $$version $$version 2>/dev/null); then \
-	    $(MAKE) --no-print-directory tests-sample VENV=.venv-$$version PYTHON="$$python" || exit 1; \
+	    $(MAKE) --no-print-directory $(DO) VENV=.venv-$$version PYTHON="$$python" || exit 1; \
 	  else \
 	    echo "No Python $$version was found: no run there."; \
 	  fi; \
 	done
 
-.PHONY: tests-sample
+.PHONY: environment tests-sample
+environment: $(VENV)/test.stamp
+
 tests-sample: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q -n $(JOBS) -p tools.sample_tests --sample $(SAMPLE)
 
@@ -130,8 +141,8 @@ format: $(VENV)/test.stamp
 # The installation knows where each module lies, so it is out of date when files come or go.
 build/modules.list: always
 	@mkdir -p $(@D)
-	@find src -name '*.py' | LC_ALL=C sort > $@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	@new=$@.$$$$; find src -name '*.py' | LC_ALL=C sort > $$new; \
+	  if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 
 .PHONY: always
 always:

@@ -4,7 +4,7 @@ Thousands of records, each tested in many ways, take longer than a run may.  A t
 one record in so many, by a hash of its own name and the record's, and of each operation at least
 one (`sample`); or one combination of its parameters in so many, and each value of a parameter at
 least once (``@pytest.mark.sampled(one_in)``).  Of a test with many parameters that says nothing a
-run takes half, and at least one of each operation.  They are the same in every run, so that a
+run takes half or a third, and at least one of each operation.  They are the same in every run, so that a
 failure comes back, and others for another test.  ``MORPHAX_TEST_WHOLE=1`` takes all (``make
 test-whole``), ``MORPHAX_TEST_SALT=1``, ``2`` … take others.
 """
@@ -18,8 +18,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-MANY = 6
-"""From so many combinations of parameters on a test is halved."""
+MANY, VERY_MANY = 6, 12
+"""From so many combinations of parameters on a run takes half of a test, or a third."""
 
 SALT = os.environ.get("MORPHAX_TEST_SALT", "")
 IS_WHOLE = os.environ.get("MORPHAX_TEST_WHOLE", "") not in ("", "0")
@@ -76,7 +76,7 @@ def left_out(items: Sequence[Any]) -> set[Any]:
         for item in (
             _without_their_values(found)
             if found[0].get_closest_marker("sampled")
-            else _other_half(test, found)
+            else _other_parts(test, found)
         )
     }
 
@@ -98,10 +98,9 @@ def _values(item: Any) -> set[tuple[str, int]]:
     return {(name, id(value)) for name, value in item.callspec.params.items()}
 
 
-def _other_half(test: str, items: Sequence[Any]) -> set[Any]:
-    if len(items) < MANY:
-        return set()
-    return set(items) - set(sample(items, test, 2, lambda item: item.callspec.id, _kind))
+def _other_parts(test: str, items: Sequence[Any]) -> set[Any]:
+    one_in = 1 + (len(items) >= MANY) + (len(items) >= VERY_MANY)
+    return set(items) - set(sample(items, test, one_in, lambda item: item.callspec.id, _kind))
 
 
 def _kind(name: str) -> str:

@@ -97,7 +97,7 @@ def test_derivatives_by_arguments_and_limits() -> None:
     for i in range(3):
         ends = [compiled(*np.add(point, h * np.eye(3)[i])) for h in (1e-5, -1e-5)]
         np.testing.assert_allclose(found[i], (ends[0] - ends[1]) / 2e-5, 1e-8)
-    second = jax.jit(jax.grad(jax.grad(integral, 1), 1))
+    second = jax.jit(jax.hessian(integral, 1))
     ends = [slopes(0.2, 1.3 + h, 2.0)[1] for h in (1e-5, -1e-5)]
     np.testing.assert_allclose(second(*point), (ends[0] - ends[1]) / 2e-5, 1e-7)
 
@@ -152,6 +152,7 @@ def test_bad_input(call: Callable[[], Any], error: type[Exception], text: str) -
         call()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("end", [0.0, 1.0])
 def test_derivatives_where_an_end_is_singular_and_stays(end: float) -> None:
     def integral(a: Any) -> Any:

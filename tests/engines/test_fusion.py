@@ -54,7 +54,9 @@ _OF_OTHER_STEPS = {
     )
 }
 _OF_OTHER_STEPS |= {name for name in fusion.native.operations if name.endswith("_complex64")}
-_OF_OTHER_STEPS |= {"erf_inv_float64", "lgamma_float64"}
+_OF_OTHER_STEPS |= {
+    f"{name}_float64" for name in "erf_inv exp exp2 expm1 sinh cosh tanh logistic lgamma".split()
+}
 # `test_densities.py` compares these with theirs.
 _OF_DENSITIES = {
     f"{name}_{dtype}"

@@ -66,12 +66,12 @@ _OF_DENSITIES = {
     )
     for dtype in ("float32", "float64")
 }
-# And `tests/numpy/test_of_numpy.py` these, which are several operations each.
+# And `tests/numpy/test_of_numpy.py` and `test_integer_powers.py` these, which are several each.
 _COMPOSITIONS = {
     f"{name}_{dtype}"
     for name in ("hypot", "tolerance", "close", "number", "bounded")
     for dtype in ("float32", "float64")
-}
+} | {f"integer_power_{dtype}" for dtype in ("int32", "uint32", "int64")}
 _OPERATIONS = sorted(
     fusion.native.operations
     - {"random_bits_uint32", *_CONVERSIONS, *_OF_OTHER_STEPS, *_OF_DENSITIES, *_COMPOSITIONS}

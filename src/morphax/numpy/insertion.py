@@ -59,7 +59,7 @@ def _kept(arr: Any, kept: np.ndarray[Any, Any], axis: int) -> Any:
     return _in_a_row(arr, ends.reshape(-1, 2).tolist(), axis)
 
 
-def _in_a_row(arr: Any, runs: Sequence[tuple[int, int]], axis: int) -> Any:
+def _in_a_row(arr: Any, runs: Sequence[Sequence[int]], axis: int) -> Any:
     """Runs of neighbours, one after the other."""
     slices = [lax.slice_in_dim(arr, first, end, axis=axis) for first, end in runs]
     return lax.concatenate(slices, axis)

@@ -99,7 +99,6 @@ MORPHAX_INLINE double atanh_of(double x) {
 }  // namespace
 
 MORPHAX_STEPS(expm1, double, expm1_of)
-MORPHAX_STEPS(log1p, double, log1p_of)
 MORPHAX_STEPS(sinh, double, sinh_of)
 MORPHAX_STEPS(asinh, double, asinh_of)
 MORPHAX_STEPS(acosh, double, acosh_of)

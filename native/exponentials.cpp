@@ -77,27 +77,53 @@ MORPHAX_INLINE f32 hyperbolic_cosine(f32 x) {
   return x != x ? x : half + 0.25f / half;
 }
 
+constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
 // What does not exist is NaN with the sign that x86 gives it, as XLA does.
-MORPHAX_INLINE f32 logarithm(f32 x) {
+constexpr f32 kNone = -std::numeric_limits<f32>::quiet_NaN();
+
+// A positive normal number as 2ᵉ (1 + f), with |f| at most √2 − 1.
+struct Split {
+  i32 e;
+  f32 f;
+};
+
+MORPHAX_INLINE Split split(f32 x) {
+  constexpr u32 kRootOfHalf = 0x3f3504f3;
+  const u32 bits = bits_as<u32>(x);
+  const i32 e = static_cast<i32>(bits - kRootOfHalf) >> kMantissaBits;
+  return {e, bits_as<f32>(bits - (static_cast<u32>(e) << kMantissaBits)) - 1};
+}
+
+// e log 2 + log(1 + f) + `more`.
+MORPHAX_INLINE f32 sum_of_logarithms(i32 exponent, f32 f, f32 more) {
   constexpr f32 kQ[] = {-7.634119239604126e-2f, 1.276143814091475e-1f,   -1.3160260020483078e-1f,
                         1.4201782131478838e-1f, -1.6623351745579293e-1f, 2.0001225716698062e-1f,
                         -2.500082117757102e-1f, 3.3333331718929343e-1f};
-  constexpr f32 kInfinity = std::numeric_limits<f32>::infinity(),
-                kNone = -std::numeric_limits<f32>::quiet_NaN(), kLeastNormal = 0x1p-126f;
   // The product of an exponent with the high part of log 2 is exact.
   constexpr f32 kHigh = 0x1.62e4p-1f, kLow = 1.42860677e-6f;
-  constexpr u32 kRootOfHalf = 0x3f3504f3;
-  const bool is_small = x < kLeastNormal;
-  const u32 bits = bits_as<u32>(is_small ? x * 0x1p23f : x);
-  const i32 exponent = static_cast<i32>(bits - kRootOfHalf) >> kMantissaBits;
-  const f32 e = static_cast<f32>(exponent - (is_small ? kMantissaBits : 0));
-  const f32 f = bits_as<f32>(bits - (static_cast<u32>(exponent) << kMantissaBits)) - 1;
+  const f32 e = static_cast<f32>(exponent);
   f32 value = kQ[0];
   for (int i = 1; i < 8; ++i) value = value * f + kQ[i];
   const f32 square = f * f, curve = square * (f * value) - 0.5f * square;
   const f32 most = e * kHigh, sum = most + f, lost = (most - sum) + f;
-  const f32 result = sum + (lost + (e * kLow + curve));
+  return sum + (lost + (e * kLow + more + curve));
+}
+
+MORPHAX_INLINE f32 logarithm(f32 x) {
+  const bool is_small = x < std::numeric_limits<f32>::min();
+  const Split of = split(is_small ? x * 0x1p23f : x);
+  const f32 result = sum_of_logarithms(of.e - (is_small ? kMantissaBits : 0), of.f, 0);
   return x > 0 ? x < kInfinity ? result : x : x == 0 ? -kInfinity : x < 0 ? kNone : x;
+}
+
+// log(1 + x), with what the sum has lost.
+MORPHAX_INLINE f32 logarithm_of_following(f32 x) {
+  const f32 sum = 1 + x, lost = x < 1 ? x - (sum - 1) : 1 - (sum - x);
+  const Split of = split(sum);
+  const bool is_near = of.e == 0;
+  const f32 result = sum_of_logarithms(of.e, is_near ? x : of.f, is_near ? 0 : lost / sum);
+  const f32 value = x > -1 ? x < kInfinity ? result : x : x == -1 ? -kInfinity : x < -1 ? kNone : x;
+  return x == 0 ? x : value;
 }
 
 // By the exponential that is at most 1, so that results next to 0 have their digits.
@@ -124,6 +150,7 @@ MORPHAX_INLINE f32 hyperbolic_tangent(f32 x) {
 MORPHAX_STEPS(exp, f32, exponential)
 MORPHAX_STEPS(exp2, f32, exponential_of_two)
 MORPHAX_STEPS(log, f32, logarithm)
+MORPHAX_STEPS(log1p, f32, logarithm_of_following)
 MORPHAX_STEPS(cosh, f32, hyperbolic_cosine)
 MORPHAX_STEPS(logistic, f32, sigmoid)
 MORPHAX_STEPS(tanh, f32, hyperbolic_tangent)

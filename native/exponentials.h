@@ -11,6 +11,8 @@ void exp(std::size_t count, const void* x, const void*, const void*, void* out);
 void exp2(std::size_t count, const void* x, const void*, const void*, void* out);
 // The natural logarithm.
 void log(std::size_t count, const void* x, const void*, const void*, void* out);
+// log(1 + x).
+void log1p(std::size_t count, const void* x, const void*, const void*, void* out);
 void cosh(std::size_t count, const void* x, const void*, const void*, void* out);
 // 1 / (1 + e⁻ˣ).
 void logistic(std::size_t count, const void* x, const void*, const void*, void* out);

@@ -235,7 +235,7 @@ constexpr Operation kOperations[] = {
     {"exp2_float32", 1, exponentials::exp2},
     {"expm1_float32", 1, elementary_functions::expm1},
     {"log_float32", 1, exponentials::log},
-    {"log1p_float32", 1, elementary_functions::log1p},
+    {"log1p_float32", 1, exponentials::log1p},
     {"sinh_float32", 1, elementary_functions::sinh},
     {"cosh_float32", 1, exponentials::cosh},
     {"asinh_float32", 1, elementary_functions::asinh},
@@ -336,7 +336,7 @@ constexpr Operation kOperations[] = {
       {"exp2_" DTYPE, 1, exponentials::exp2, ROUND},                                            \
       {"expm1_" DTYPE, 1, elementary_functions::expm1, ROUND},                                  \
       {"log_" DTYPE, 1, exponentials::log, ROUND},                                              \
-      {"log1p_" DTYPE, 1, elementary_functions::log1p, ROUND},                                  \
+      {"log1p_" DTYPE, 1, exponentials::log1p, ROUND},                                          \
       {"sinh_" DTYPE, 1, elementary_functions::sinh, ROUND},                                    \
       {"cosh_" DTYPE, 1, exponentials::cosh, ROUND},                                            \
       {"tanh_" DTYPE, 1, exponentials::tanh, ROUND},                                            \

@@ -2,7 +2,7 @@
 //
 // A step reads and writes memory, so 25 of them take 25 times as long as what they compute.  Here
 // they are in one loop, rounded as they are one by one; the twins are the programs of
-// `morphax/numpy/magnitudes.py`, `predicates.py` and `floats.py`.
+// `morphax/numpy/magnitudes.py`, `predicates.py`, `floats.py` and `integer_powers.py`.
 #include "compositions.h"
 
 #include <cmath>
@@ -18,6 +18,7 @@ namespace {
 
 using elementary::f32;
 using elementary::u32;
+using u64 = std::uint64_t;
 using f64 = double;
 
 // Powers of two that keep squares in range (`morphax/lax/elementwise/square_ranges.py`).
@@ -167,12 +168,49 @@ MORPHAX_TERNARY(tolerance_f64, f64, f64, __builtin_fabs(x) * y + z)
 MORPHAX_TERNARY(close_f32, f32, u32, is_close(x, y, z))
 MORPHAX_TERNARY(close_f64, f64, u32, is_close(x, y, z))
 
+// xʸ modulo 2ʷ, where y counts as unsigned (`morphax/numpy/integer_powers.py` says why): the lowest
+// log₂ w bits of y are multiplied out, and (1 + u)ᵐ, with m the others, is a series of few terms.
+template <typename T>
+MORPHAX_INLINE T integer_power(T x, T y) {
+  constexpr unsigned kBits = 8 * sizeof(T), kLowest = kBits == 32 ? 5 : 6;
+  constexpr unsigned kTerms = (kBits - 1) / (kLowest + 2);
+  // Of the odd factors of 1, 2, …
+  constexpr T kInverses[] = {1,
+                             1,
+                             T(0xaaaaaaaaaaaaaaab),
+                             1,
+                             T(0xcccccccccccccccd),
+                             T(0xaaaaaaaaaaaaaaab),
+                             T(0x6db6db6db6db6db7)};
+  constexpr unsigned kTwos[] = {0, 1, 0, 2, 0, 1, 0};
+  T power = 1, square = x;
+  for (unsigned place = 0; place < kLowest; ++place) {
+    power *= (y >> place) & 1 ? square : 1;
+    square *= square;
+  }
+  const T u = square - 1, m = y >> kLowest;
+  T total = 1;
+  for (unsigned k = kTerms; k > 0; --k)
+    total = 1 + (m - (k - 1)) * ((u >> kTwos[k - 1]) * kInverses[k - 1]) * total;
+  return (x & 1) != 0 || m == 0 ? power * total : 0;
+}
+MORPHAX_BINARY(integer_power_u32, u32, u32, integer_power(x, y))
+MORPHAX_BINARY(integer_power_u64, u64, u64, integer_power(x, y))
+
 constexpr Operation kOperations[] = {
-    {"hypot_float32", 2, hypot_f32},         {"hypot_float64", 2, hypot_f64, nullptr, true},
-    {"tolerance_float32", 3, tolerance_f32}, {"tolerance_float64", 3, tolerance_f64, nullptr, true},
-    {"close_float32", 3, close_f32},         {"close_float64", 3, close_f64, nullptr, true},
-    {"bounded_float32", 3, bounded_f32},     {"bounded_float64", 3, bounded_f64, nullptr, true},
-    {"number_float32", 3, number_f32},       {"number_float64", 3, number_f64, nullptr, true},
+    {"integer_power_int32", 2, integer_power_u32},
+    {"integer_power_uint32", 2, integer_power_u32},
+    {"integer_power_int64", 2, integer_power_u64, nullptr, true},
+    {"hypot_float32", 2, hypot_f32},
+    {"hypot_float64", 2, hypot_f64, nullptr, true},
+    {"tolerance_float32", 3, tolerance_f32},
+    {"tolerance_float64", 3, tolerance_f64, nullptr, true},
+    {"close_float32", 3, close_f32},
+    {"close_float64", 3, close_f64, nullptr, true},
+    {"bounded_float32", 3, bounded_f32},
+    {"bounded_float64", 3, bounded_f64, nullptr, true},
+    {"number_float32", 3, number_f32},
+    {"number_float64", 3, number_f64, nullptr, true},
 };
 
 }  // namespace

@@ -56,15 +56,6 @@ MORPHAX_INLINE double logarithm(double x, double less_one) {
   return exponent * kLog2 + s * polynomial(kSeries, s * s);
 }
 
-// Powers of whole numbers are exact.
-MORPHAX_INLINE double exp2_of(double x) {
-  constexpr double kLog2 = 0.69314718055994530942;
-  const double bounded = x < -kLargest ? -kLargest : x > kLargest ? kLargest : x;
-  const double shifted = bounded + kShift, rest = (bounded - (shifted - kShift)) * kLog2;
-  const double scale = power_of_two(shifted);
-  return scale + scale * (rest * growth(rest));
-}
-
 // With the integer n next to x / log 2 this is (2ⁿ − 1) + 2ⁿ (eʳ − 1), of which nothing cancels; r
 // is x where n is 0.
 MORPHAX_INLINE double expm1_of(double x) {
@@ -78,11 +69,6 @@ MORPHAX_INLINE double expm1_of(double x) {
   return x == 0 ? x : value;
 }
 
-MORPHAX_INLINE double log_of(double x) {
-  const double value = x < kInfinity ? logarithm(x, x - 1) : x;
-  return x > 0 ? value : x == 0 ? -kInfinity : x < 0 ? kNone : x;
-}
-
 MORPHAX_INLINE double log1p_of(double x) {
   const double value = x < kInfinity ? logarithm(1 + x, x) : x;
   return x == 0 ? x : x > -1 ? value : x == -1 ? -kInfinity : x < -1 ? kNone : x;
@@ -91,11 +77,6 @@ MORPHAX_INLINE double log1p_of(double x) {
 MORPHAX_INLINE double sinh_of(double x) {
   const double grown = expm1_of(std::abs(x));
   return __builtin_copysign(0.5 * (grown + grown / (grown + 1)), x);
-}
-
-MORPHAX_INLINE double cosh_of(double x) {
-  const double size = std::abs(x), power = 1 + expm1_of(size);
-  return 0.5 * (power + 1 / power);
 }
 
 MORPHAX_INLINE double asinh_of(double x) {
@@ -117,12 +98,8 @@ MORPHAX_INLINE double atanh_of(double x) {
 
 }  // namespace
 
-MORPHAX_STEPS(exp2, double, exp2_of)
 MORPHAX_STEPS(expm1, double, expm1_of)
-MORPHAX_STEPS(log, double, log_of)
-MORPHAX_STEPS(log1p, double, log1p_of)
 MORPHAX_STEPS(sinh, double, sinh_of)
-MORPHAX_STEPS(cosh, double, cosh_of)
 MORPHAX_STEPS(asinh, double, asinh_of)
 MORPHAX_STEPS(acosh, double, acosh_of)
 MORPHAX_STEPS(atanh, double, atanh_of)

@@ -6,12 +6,8 @@
 namespace morphax::elementary_functions {
 
 // Loops as `fused_operations.h` has them.
-void exp2(std::size_t count, const void* x, const void*, const void*, void* out);
 void expm1(std::size_t count, const void* x, const void*, const void*, void* out);
-void log(std::size_t count, const void* x, const void*, const void*, void* out);
-void log1p(std::size_t count, const void* x, const void*, const void*, void* out);
 void sinh(std::size_t count, const void* x, const void*, const void*, void* out);
-void cosh(std::size_t count, const void* x, const void*, const void*, void* out);
 void asinh(std::size_t count, const void* x, const void*, const void*, void* out);
 void acosh(std::size_t count, const void* x, const void*, const void*, void* out);
 void atanh(std::size_t count, const void* x, const void*, const void*, void* out);

@@ -19,16 +19,18 @@ namespace morphax::fused {
       results[i] = RESULT;                                                           \
     }                                                                                \
   }
-// Functions of float32 that take many steps, in the precision of T.
-#define MORPHAX_STEPS(NAME, T, FUNCTION)                                             \
+// Functions of numbers of type N that take many steps, in the precision of T.
+#define MORPHAX_STEPS_OF(NAME, N, T, FUNCTION)                                       \
   MORPHAX_VECTORIZED_WIDE                                                            \
   void NAME(std::size_t count, const void* a, const void*, const void*, void* out) { \
-    const auto* xs = static_cast<const float*>(a);                                   \
-    auto* results = static_cast<float*>(out);                                        \
+    const auto* xs = static_cast<const N*>(a);                                       \
+    auto* results = static_cast<N*>(out);                                            \
     for (std::size_t i = 0; i < count; ++i) {                                        \
-      results[i] = static_cast<float>(FUNCTION(static_cast<T>(xs[i])));              \
+      results[i] = static_cast<N>(FUNCTION(static_cast<T>(xs[i])));                  \
     }                                                                                \
   }
+#define MORPHAX_STEPS(NAME, T, FUNCTION) MORPHAX_STEPS_OF(NAME, float, T, FUNCTION)
+#define MORPHAX_WIDE_STEPS(NAME, FUNCTION) MORPHAX_STEPS_OF(NAME, double, double, FUNCTION)
 #define MORPHAX_BINARY(NAME, T, R, RESULT)                                             \
   MORPHAX_VECTORIZED_INTEGERS                                                          \
   void NAME(std::size_t count, const void* a, const void* b, const void*, void* out) { \

@@ -232,12 +232,12 @@ constexpr Operation kOperations[] = {
     {"exp_float32", 1, exponentials::exp},
     {"logistic_float32", 1, exponentials::logistic},
     {"tanh_float32", 1, exponentials::tanh},
-    {"exp2_float32", 1, elementary_functions::exp2},
+    {"exp2_float32", 1, exponentials::exp2},
     {"expm1_float32", 1, elementary_functions::expm1},
-    {"log_float32", 1, elementary_functions::log},
-    {"log1p_float32", 1, elementary_functions::log1p},
+    {"log_float32", 1, exponentials::log},
+    {"log1p_float32", 1, exponentials::log1p},
     {"sinh_float32", 1, elementary_functions::sinh},
-    {"cosh_float32", 1, elementary_functions::cosh},
+    {"cosh_float32", 1, exponentials::cosh},
     {"asinh_float32", 1, elementary_functions::asinh},
     {"acosh_float32", 1, elementary_functions::acosh},
     {"atanh_float32", 1, elementary_functions::atanh},
@@ -333,12 +333,12 @@ constexpr Operation kOperations[] = {
       {"sqrt_" DTYPE, 1, sqrt_f32, ROUND}, {"rsqrt_" DTYPE, 1, rsqrt_f32, ROUND},               \
       {"exp_" DTYPE, 1, exponentials::exp, ROUND},                                              \
       {"logistic_" DTYPE, 1, exponentials::logistic, ROUND}, {"erf_" DTYPE, 1, erf_f32, ROUND}, \
-      {"exp2_" DTYPE, 1, elementary_functions::exp2, ROUND},                                    \
+      {"exp2_" DTYPE, 1, exponentials::exp2, ROUND},                                            \
       {"expm1_" DTYPE, 1, elementary_functions::expm1, ROUND},                                  \
-      {"log_" DTYPE, 1, elementary_functions::log, ROUND},                                      \
-      {"log1p_" DTYPE, 1, elementary_functions::log1p, ROUND},                                  \
+      {"log_" DTYPE, 1, exponentials::log, ROUND},                                              \
+      {"log1p_" DTYPE, 1, exponentials::log1p, ROUND},                                          \
       {"sinh_" DTYPE, 1, elementary_functions::sinh, ROUND},                                    \
-      {"cosh_" DTYPE, 1, elementary_functions::cosh, ROUND},                                    \
+      {"cosh_" DTYPE, 1, exponentials::cosh, ROUND},                                            \
       {"tanh_" DTYPE, 1, exponentials::tanh, ROUND},                                            \
       {"asinh_" DTYPE, 1, elementary_functions::asinh, ROUND},                                  \
       {"acosh_" DTYPE, 1, elementary_functions::acosh, ROUND},                                  \

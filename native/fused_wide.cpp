@@ -14,6 +14,7 @@
 #include "fused_operations.h"
 #include "inverse_erf.h"
 #include "log_gamma.h"
+#include "wide_exponentials.h"
 
 namespace morphax::fused {
 
@@ -199,6 +200,13 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("broken_distance_from_product_float64", 3,
                  deviances::wide_broken_distance_from_product),
     MORPHAX_WIDE("binomial_excess_float64", 3, deviances::wide_excess),
+    MORPHAX_WIDE("exp_float64", 1, wide_exponentials::exp),
+    MORPHAX_WIDE("exp2_float64", 1, wide_exponentials::exp2),
+    MORPHAX_WIDE("expm1_float64", 1, wide_exponentials::expm1),
+    MORPHAX_WIDE("sinh_float64", 1, wide_exponentials::sinh),
+    MORPHAX_WIDE("cosh_float64", 1, wide_exponentials::cosh),
+    MORPHAX_WIDE("tanh_float64", 1, wide_exponentials::tanh),
+    MORPHAX_WIDE("logistic_float64", 1, wide_exponentials::logistic),
     MORPHAX_WIDE("erf_float64", 1, error_function::wide_erf),
     MORPHAX_WIDE("erf_inv_float64", 1, inverse_erf::wide_erf_inv),
     MORPHAX_WIDE("lgamma_float64", 1, log_gamma::wide_lgamma),

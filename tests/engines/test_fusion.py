@@ -58,7 +58,9 @@ _OF_OTHER_STEPS = {
     )
 }
 _OF_OTHER_STEPS |= {name for name in fusion.native.operations if name.endswith("_complex64")}
-_OF_OTHER_STEPS |= {"erf_inv_float64", "lgamma_float64"}
+_OF_OTHER_STEPS |= {
+    f"{name}_float64" for name in "erf_inv exp exp2 expm1 sinh cosh tanh logistic lgamma".split()
+}
 # `test_densities.py` compares these with theirs.
 _OF_DENSITIES = {
     f"{name}_{dtype}"
@@ -68,12 +70,12 @@ _OF_DENSITIES = {
     )
     for dtype in ("float32", "float64")
 }
-# And `tests/numpy/test_of_numpy.py` these, which are several operations each.
+# And `tests/numpy/test_of_numpy.py` and `test_integer_powers.py` these, which are several each.
 _COMPOSITIONS = {
     f"{name}_{dtype}"
     for name in ("hypot", "tolerance", "close", "number", "bounded")
     for dtype in ("float32", "float64")
-}
+} | {f"integer_power_{dtype}" for dtype in ("int32", "uint32", "int64")}
 _OPERATIONS = sorted(
     fusion.native.operations
     - {*fusion.DRAWS, *_CONVERSIONS, *_OF_OTHER_STEPS, *_OF_DENSITIES, *_COMPOSITIONS}

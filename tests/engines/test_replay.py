@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -187,6 +189,28 @@ def test_arrays_of_numpy_are_what_they_are_to_each_function(
                 found = function(x)
                 assert found.aval == alone.aval
                 np.testing.assert_array_equal(found, alone)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "complex64"])
+@pytest.mark.parametrize("x64", [True, False])
+def test_numpys_arrays_without_axes_are_what_they_are_to_each_function(
+    dtype: str, x64: bool
+) -> None:
+    functions = jnp.add, jnp.hypot, jnp.maximum, jnp.power, jnp.floor_divide, jnp.where, jnp.clip
+    with override(enable_x64=x64):
+        operands = [jnp.asarray(v, t) for v in (2, [1, 3]) for t in ("int8", "float16", "float32")]
+        for function, x in itertools.product(functions, operands):
+            if dtype == "complex64" and function in (jnp.hypot, jnp.floor_divide, jnp.clip):
+                continue
+            for number in (2.5, -0.0, 1e30):
+                with np.errstate(over="ignore"):
+                    y = np.array(min(number, 99) if dtype == "int32" else number).astype(dtype)
+                given = (x > 1, x, y) if function is jnp.where else (x, y)
+                alone = inspect.unwrap(function)(*given)
+                for _ in range(3):
+                    found = function(*given)
+                    assert found.aval == alone.aval
+                    np.testing.assert_array_equal(found, alone)
 
 
 def test_numbers_of_numpys_arrays_are_rounded_once() -> None:

@@ -1,4 +1,4 @@
-"""Integer powers of arrays, compiled: all exponents, modulo what the dtype holds."""
+"""Integer powers of arrays: all exponents, modulo what the dtype holds."""
 
 from __future__ import annotations
 
@@ -35,6 +35,21 @@ def test_compiled_powers_are_those_of_python(dtype: str, engine: str) -> None:
         out = jax.jit(lambda x, y: jnp.power(x, y))(x, y)
     assert out.dtype == dtype
     np.testing.assert_array_equal(out, _by_python(x, y))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_eager_powers_are_those_of_python(dtype: str) -> None:
+    x, y = _operands(dtype)
+    expected = _by_python(x, y)
+    x, y = np.broadcast_arrays(x, y)
+    with jax.enable_x64(True):
+        bases, exponents = jnp.asarray(x), jnp.asarray(y)
+        np.testing.assert_array_equal(jnp.power(bases, exponents), expected)
+        np.testing.assert_array_equal(jnp.power(bases[:, :1], exponents), expected)
+        np.testing.assert_array_equal(
+            jnp.power(bases, exponents[0, 1]), expected[:, [1] * len(y[0])]
+        )
+        np.testing.assert_array_equal(jnp.power(bases[3, 0], exponents), expected[[3] * len(x)])
 
 
 def test_powers_in_a_batch_and_of_booleans() -> None:

@@ -226,7 +226,8 @@ def test_numbers_in_place_of_others(dtype: str) -> None:
     chained = {"nan": np.inf, "posinf": -np.inf, "neginf": 3.0}, {"posinf": np.nan, "nan": -np.inf}
     with jax.enable_x64(dtype == "float64"):
         x = jnp.asarray(_pairs("float64")[0]).astype(dtype)
-        for options in (*limits, *chained, {"nan": 3e38}, {"neginf": True}):
+        arrays = {"nan": x[::-1], "posinf": x[:1]}, {"neginf": jnp.asarray(2, x.dtype)}
+        for options in (*limits, *chained, *arrays, {"nan": 3e38}, {"neginf": True}):
             expected = np.asarray(inspect.unwrap(jnp.nan_to_num)(x, **options))
             for _ in range(2):
                 result = np.asarray(jnp.nan_to_num(x, **options))

@@ -91,7 +91,10 @@ def iscomplex(x: Any) -> Any:
         >>> jnp.iscomplex(jnp.array([1 + 2j, 3 + 0j]))
         Array([ True, False], dtype=bool)
     """
-    part = imag(x)
+    x = as_array("iscomplex", x)
+    if not is_complex(x):
+        return lax.full_like(x, False, np.bool_)
+    part = lax.imag(x)
     return lax.ne(part, constant(part, 0))
 
 
@@ -104,5 +107,8 @@ def isreal(x: Any) -> Any:
         >>> jnp.isreal(jnp.array([1 + 2j, 3 + 0j]))
         Array([False,  True], dtype=bool)
     """
-    part = imag(x)
+    x = as_array("isreal", x)
+    if not is_complex(x):
+        return lax.full_like(x, True, np.bool_)
+    part = lax.imag(x)
     return lax.eq(part, constant(part, 0))

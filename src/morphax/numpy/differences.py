@@ -146,18 +146,23 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
         inside = divide(subtract(cut(f, axis, 2, None), cut(f, axis, 0, -2)), multiply(2, spacing))
         first, last = cut(f, axis, 0, 2), cut(f, axis, -2, None)
         ends = [divide(diff(end, axis=axis), spacing) for end in (first, last)]
-    else:
-        h = diff(spacing)
-        h = reshape(h, [-1 if i == axis else 1 for i in range(f.aval.ndim)])
-        outside = divide(diff(f, axis=axis), h)
-        before, after = cut(h, axis, 0, -1), cut(h, axis, 1, None)
-        # The slope of the parabola through three samples.
-        weighted = multiply(cut(outside, axis, 0, -1), after) + multiply(
-            cut(outside, axis, 1, None), before
-        )
-        inside = divide(weighted, before + after)
-        ends = [cut(outside, axis, 0, 1), cut(outside, axis, -1, None)]
-    return concatenate([ends[0], inside, ends[1]], axis)
+        return concatenate([ends[0], inside, ends[1]], axis)
+    return _slopes_between(f, spacing, axis)
+
+
+@replayed(2)
+def _slopes_between(f: Any, places: Any, axis: int) -> Any:
+    """Slopes along an axis of samples at these places."""
+    h = diff(places)
+    h = reshape(h, [-1 if i == axis else 1 for i in range(aval_of(f).ndim)])
+    outside = divide(diff(f, axis=axis), h)
+    before, after = cut(h, axis, 0, -1), cut(h, axis, 1, None)
+    # The slope of the parabola through three samples.
+    weighted = multiply(cut(outside, axis, 0, -1), after) + multiply(
+        cut(outside, axis, 1, None), before
+    )
+    inside = divide(weighted, before + after)
+    return concatenate([cut(outside, axis, 0, 1), inside, cut(outside, axis, -1, None)], axis)
 
 
 @replayed(1)

@@ -111,7 +111,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     return settled(where(lax.lt(x1, zero), zero, above), x1)
 
 
-@replayed(1, of_many=nan_to_num_of_numpy)
+@replayed(1, arrays=("nan", "posinf", "neginf"), of_many=nan_to_num_of_numpy)
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:

@@ -47,11 +47,22 @@ def _known_taken(arr: Any, places: np.ndarray[Any, Any], axis: int) -> Any:
     ends = np.flatnonzero(np.diff(places) != 1) + 1
     if not places.size or len(ends) >= _MOST_RUNS:
         return _taken(arr, places, axis)
-    runs = [
-        lax.slice_in_dim(arr, int(run[0]), int(run[-1]) + 1, axis=axis)
-        for run in np.split(places, ends)
-    ]
-    return lax.concatenate(runs, axis)
+    runs = np.split(places, ends)
+    return _in_a_row(arr, [(int(run[0]), int(run[-1]) + 1) for run in runs], axis)
+
+
+def _kept(arr: Any, kept: np.ndarray[Any, Any], axis: int) -> Any:
+    """Slices that a mask keeps, which has two ends for each run of neighbours."""
+    ends = np.flatnonzero(np.diff(kept, prepend=False, append=False))
+    if not ends.size or len(ends) > 2 * _MOST_RUNS:
+        return _taken(arr, np.flatnonzero(kept), axis)
+    return _in_a_row(arr, ends.reshape(-1, 2).tolist(), axis)
+
+
+def _in_a_row(arr: Any, runs: Sequence[Sequence[int]], axis: int) -> Any:
+    """Runs of neighbours, one after the other."""
+    slices = [lax.slice_in_dim(arr, first, end, axis=axis) for first, end in runs]
+    return lax.concatenate(slices, axis)
 
 
 def _places(name: str, obj: Any) -> Any:
@@ -112,10 +123,10 @@ def delete(
     if isinstance(obj, slice):
         kept = np.ones(size, bool)
         kept[obj] = False
-        return _known_taken(arr, np.flatnonzero(kept), axis)
+        return _kept(arr, kept, axis)
     obj = as_array("delete", obj)
     if obj.aval.dtype == np.bool_:
-        return _known_taken(arr, np.flatnonzero(~_mask(obj, size)), axis)
+        return _kept(arr, ~_mask(obj, size), axis)
     places = _places("delete", obj)
     known = known_values(places)
     if known is None and assume_unique_indices:
@@ -128,7 +139,7 @@ def delete(
     _check_bounds("delete", known, -size, size - 1)
     kept = np.ones(size, bool)
     kept[known] = False
-    return _known_taken(arr, np.flatnonzero(kept), axis)
+    return _kept(arr, kept, axis)
 
 
 def _mask(obj: Any, size: int) -> np.ndarray[Any, Any]:

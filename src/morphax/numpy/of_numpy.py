@@ -167,9 +167,13 @@ def region_of_numpy(
     return written
 
 
-def integer_power_of_numpy(out: Any, *_: Any) -> Callable[..., Any]:
-    """Bits of exponents count, so they are taken for unsigned."""
+def integer_power_of_numpy(out: Any, x: Any, y: Any) -> Callable[..., Any]:
+    """One step, or NumPy's loop: bits of exponents count, so they are taken for unsigned."""
     dtype = out.dtype
+    if x.dtype == y.dtype == dtype and out.shape in (x.shape, y.shape):
+        made = single_operation(f"integer_power_{dtype}", (x, y))
+        if made is not None:
+            return made
     working = f"u{dtype.name.removeprefix('u')}"
     return lambda x, y: np.power(*[v.astype(dtype).view(working) for v in (x, y)]).view(dtype)
 

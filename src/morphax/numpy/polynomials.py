@@ -106,6 +106,8 @@ def _combined(name: str, function: Callable[[Any, Any], Any], *polynomials: Any)
 def _with_length(p: Any, length: int) -> Any:
     """Coefficients with zeros for higher powers."""
     count, *rest = p.aval.shape
+    if count == length:
+        return p
     widths = [(length - count, 0, 0)] + [(0, 0, 0)] * len(rest)
     return lax.pad(p, np.zeros((), p.aval.dtype)[()], widths)
 

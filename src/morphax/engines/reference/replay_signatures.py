@@ -30,6 +30,8 @@ _MOST_NESTED = 4
 _NUMBERS = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 _ROUNDED = frozenset(map(np.dtype, "dD"))
 _NARROWED = frozenset(map(np.dtype, "lqLQ"))
+# No function asks for the value of an array of these without axes.
+_UNKNOWN_WITHOUT_AXES = frozenset(map(np.dtype, "fd"))
 # Elements of larger arrays of NumPy's take longer to copy than a function to be run.
 _FEW_COPIED = 1 << 12
 _CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
@@ -101,13 +103,15 @@ def with_own_arrays(
 
     Copies have the numbers, or, where 64 bits are not enabled, what these are rounded to; but not
     where another argument may name a dtype, to which they could have been rounded at once.
-    Integers of 64 bits are copied where 32 hold all of them.  Numbers without axes may be known to
-    a function, and stay what they are.
+    Integers of 64 bits are copied where 32 hold all of them.  Whole numbers without axes may be
+    known to a function, as exponents are, and stay what they are, as all but float32 and float64.
     """
     is_typed = any([isinstance(x, (str, type, np.dtype)) for x in (*args, *kwargs.values())])
 
     def own(x: Any, role: int) -> Any:
-        if role == STATIC or type(x) is not np.ndarray or not 0 < x.ndim or x.size > _FEW_COPIED:
+        if role == STATIC or type(x) is not np.ndarray or x.size > _FEW_COPIED:
+            return x
+        if not x.ndim and x.dtype not in _UNKNOWN_WITHOUT_AXES:
             return x
         kept = dtypes.canonicalize(x.dtype)
         is_kept = x.dtype in _NUMBERS and kept == x.dtype

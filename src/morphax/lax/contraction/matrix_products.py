@@ -114,7 +114,7 @@ def narrowed(x: Any, dtype: Any) -> Any:
 def contract(x: Any, y: Any, numbers: Any) -> Any:
     """The product of operands of one dtype, by matrix products."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = numbers
-    if not lhs_contracting and x.dtype.kind in "fc":
+    if not lhs_contracting and x.dtype.kind in "iufc":
         return products_of_pairs(x, y, numbers)
     if not lhs_batch and x.ndim <= 2 and y.ndim <= 2 and len(lhs_contracting) == 1:
         left = x if lhs_contracting[0] == x.ndim - 1 else x.T

@@ -8,7 +8,6 @@ from typing import Any, final
 
 import numpy as np
 
-from ...core import aval_of
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
@@ -16,7 +15,7 @@ from ..ground.families import ComputedWide
 from ..ground.kinds import INEXACT
 from ..ground.logarithms import log_plus_one
 from . import complex_formulas
-from .arithmetic import add, div, inverse, mul, neg, sub
+from .arithmetic import add, div, inverse, mul, sub
 from .complex_formulas import LN_2
 from .complex_special_points import Parts, SpecialPoints, joined, special_exp, special_log
 
@@ -212,11 +211,6 @@ class Logistic(SpecialPoints):
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         return loops.scalars.logistic(w, x)
-
-    def composed(self, x: Any, **params: Any) -> Any:
-        if aval_of(x).dtype != np.float64:  # Of float32 it is one operation.
-            return self.bind(x, **params)
-        return div(1.0, add(1.0, exp(neg(x))))
 
     def scalar_of_complex(self, w: loops.Writer, z: loops.Operand) -> loops.Operand:
         return loops.complex_scalars.logistic(w, z)

@@ -17,9 +17,9 @@ _ANALYTIC = ("cauchy.", "expon.ppf", "logistic.", "norm.", "pareto.ppf", "unifor
 """Functions, or distributions, of one formula, which holds for complex numbers too."""
 
 _LASTING = (
-    *("binom.", "expon.", "gamma.logsf", "gamma.sf", "gennorm.", "gumbel_", "logistic.cdf"),
-    *("logistic.sf", "pareto.logcdf", "poisson.logpmf", "poisson.pmf", "uniform.", "vonmises."),
-    "wrapcauchy.",
+    *("binom.", "expon.", "gamma.logsf", "gamma.sf", "gennorm.", "gumbel_l.", "gumbel_r.cdf"),
+    *("gumbel_r.log", "gumbel_r.p", "logistic.cdf", "logistic.sf", "pareto.logcdf"),
+    *("poisson.logpmf", "poisson.pmf", "uniform.", "vonmises.", "wrapcauchy."),
 )
 """Functions, or distributions, whose results are weak where the promoted arguments are."""
 

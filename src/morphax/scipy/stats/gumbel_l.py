@@ -53,7 +53,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> gumbel_l.cdf(0.0)
         Array(0.63212055, dtype=float32, weak_type=True)
     """
-    return gumbel_r.sf(*_reflected("cdf", x, loc, scale))
+    return gumbel_r.above("gumbel_l.cdf", *_reflected("cdf", x, loc, scale))
 
 
 @replayed(3)

@@ -100,7 +100,12 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> gumbel_r.sf(0.0)
         Array(0.63212055, dtype=float32, weak_type=True)
     """
-    z, _ = _near("gumbel_r.sf", x, loc, scale)
+    return above("gumbel_r.sf", x, loc, scale)
+
+
+def above(name: str, x: Any, loc: Any, scale: Any) -> Any:
+    """The survival function, for the function `name` of a distribution."""
+    z, _ = _near(name, x, loc, scale)
     return -lax.expm1(-lax.exp(-z))
 
 
@@ -140,7 +145,7 @@ def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     p, loc, scale = arguments("gumbel_r.ppf", p, loc, scale)
     scale = positive(scale)
-    return loc + scale * quantile(p)
+    return loc + scale * _quantile(p)
 
 
 def _near(name: str, x: Any, loc: Any, scale: Any) -> list[Any]:
@@ -158,10 +163,10 @@ def _clipped(z: Any) -> Any:
 
 
 @custom_jvp
-def quantile(p: Any) -> Any:
+def _quantile(p: Any) -> Any:
     """−log(−log p)."""
     return -lax.log(-lax.log(probability(p)))
 
 
 # −p log p is 0 at both ends.
-quantile.defjvps(lambda t, out, p: t / lax.abs(special.entr(probability(p))))
+_quantile.defjvps(lambda t, out, p: t / lax.abs(special.entr(probability(p))))

@@ -415,6 +415,7 @@ def test_spence_takes_float32_and_float64() -> None:
     with pytest.raises(TypeError, match="spence, argument x"):
         special.spence(2)
     assert special.spence(np.float32(np.inf)) == -np.inf
+    assert jax.grad(special.spence)(np.inf) == 0
     slope = jax.grad(jax.grad(special.spence))(1.0)
     np.testing.assert_allclose(slope, 0.5, 1e-6)
 

@@ -404,6 +404,20 @@ def test_results_made_of_cases_or_of_a_sum_are_not_weak() -> None:
     for function in (stats.uniform.cdf, stats.poisson.entropy):
         for transformed in (function, jax.jit(function)):
             assert not transformed(0.5).weak_type
+    vector = jax.lax.full((2,), 0.5)
+    for transformed in (stats.gumbel_r.sf, jax.jit(stats.gumbel_r.sf)):
+        assert not transformed(vector).weak_type
+        assert transformed(0.5).weak_type
+    assert stats.gumbel_l.cdf(vector).weak_type
+
+
+def test_densities_of_vectors_beside_a_variance_are_weak_where_all_is() -> None:
+    vector = jax.lax.full((2,), 0.5)
+    for function in (stats.multivariate_normal.logpdf, stats.multivariate_normal.pdf):
+        for transformed in (function, jax.jit(function)):
+            assert transformed(vector, vector, 2.0).weak_type
+            assert transformed(0.5, np.arange(2), 2).weak_type
+            assert not transformed(vector, np.float32([0, 1]), 2.0).weak_type
 
 
 def test_complex_arguments_are_refused_where_there_are_cases() -> None:

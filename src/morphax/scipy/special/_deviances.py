@@ -260,7 +260,7 @@ def _log_of_quotient(x: Any, y: Any) -> Any:
 @custom_jvp
 def one_minus_ratio(x: Any, y: Any) -> Any:
     """1 − x / y, and 1 for x = 0."""
-    return jnp.where(x == 0, 1, (y - x) / y)
+    return jnp.where(x == 0, 1, jnp.where(y == math.inf, 1 - x / y, (y - x) / y))
 
 
 one_minus_ratio.defjvps(

@@ -64,7 +64,8 @@ class Spence(ByFormula):
         near = jnp.where(is_near, distance, 0)
         # log(1 + d) / d about d = 0, where the quotient has no derivative.
         series = polynomial([(-1) ** k / (k + 1) for k in reversed(range(11))], near)
-        return -t * jnp.where(is_near, series, lax.log(x) / jnp.where(is_near, 1, distance))
+        far = jnp.where(x == math.inf, 0, lax.log(x) / jnp.where(is_near, 1, distance))
+        return -t * jnp.where(is_near, series, far)
 
 
 spence_p = Spence()

@@ -11,14 +11,15 @@ from ... import numpy as jnp
 from ...lax.elementwise.convert import convert
 from ...numpy.operands import as_array, inexact_type, promoted_inexact
 from ...util.messages import message
+from ._ends import quotient
 
 _ANALYTIC = ("cauchy.", "expon.ppf", "logistic.", "norm.", "pareto.ppf", "uniform.ppf")
 """Functions, or distributions, of one formula, which holds for complex numbers too."""
 
 _LASTING = (
-    *("binom.", "expon.", "gamma.logsf", "gamma.sf", "gennorm.", "gumbel_", "logistic.cdf"),
-    *("logistic.sf", "pareto.logcdf", "poisson.logpmf", "poisson.pmf", "uniform.", "vonmises."),
-    "wrapcauchy.",
+    *("binom.", "expon.", "gamma.logsf", "gamma.sf", "gennorm.", "gumbel_l.", "gumbel_r.cdf"),
+    *("gumbel_r.log", "gumbel_r.p", "logistic.cdf", "logistic.sf", "pareto.logcdf"),
+    *("poisson.logpmf", "poisson.pmf", "uniform.", "vonmises.", "wrapcauchy."),
 )
 """Functions, or distributions, whose results are weak where the promoted arguments are."""
 
@@ -59,16 +60,26 @@ def vectors(name: str, *operands: Any, is_lasting: bool = False) -> list[Any]:
 
 
 def shifted(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[Any]:
-    """z = (x − loc) / scale, then scale and the parameters of shape, as arrays of one dtype."""
+    """x − loc, then scale and the parameters of shape, as arrays of one dtype."""
     x, loc, scale, *rest = arguments(name, x, loc, scale, *shape)
-    return [(x - loc) / scale, scale, *rest]
+    return [x - loc, scale, *rest]
+
+
+def placed(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[Any]:
+    """The same, with NaN for a scale that is not positive."""
+    x, loc, scale, *rest = arguments(name, x, loc, scale, *shape)
+    return [x - loc, positive(scale), *rest]
 
 
 def standardized(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[Any]:
-    """The same, with NaN for a scale that is not positive."""
-    x, loc, scale, *rest = arguments(name, x, loc, scale, *shape)
-    scale = positive(scale)
-    return [(x - loc) / scale, scale, *rest]
+    """The same, with z = (x − loc) / scale first, for functions that are constant far out."""
+    distance, scale, *rest = placed(name, x, loc, scale, *shape)
+    return [quotient(distance, scale), scale, *rest]
+
+
+def inside(is_outside: Any, distance: Any, other: Any) -> Any:
+    """A distance, with another one where it is outside of the support; it moves with none."""
+    return jnp.where(is_outside, lax.stop_gradient(other), distance)
 
 
 def strong(x: Any) -> Any:

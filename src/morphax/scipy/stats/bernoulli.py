@@ -12,10 +12,13 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from .. import special
+from ..special._deviances import binomial_slope
 from ._arguments import arguments, counted, probability
+from ._ends import exponential
 
 
 @replayed(3)
@@ -29,8 +32,29 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
         Array(-1.3862944, dtype=float32, weak_type=True)
     """
     count, inside, p = counted("bernoulli.logpmf", k, loc, p)
-    value = special.xlogy(count, p) + special.xlog1py(1 - count, -p)
-    return jnp.where(inside & ~(count > 1), value, -np.inf)
+    inside = inside & ~(count > 1)
+    value = _log_probability(jnp.where(inside, count, 0), jnp.where(inside, p, 0.5))
+    return jnp.where(inside, value, -np.inf)
+
+
+@custom_jvp
+def _log_probability(k: Any, p: Any) -> Any:
+    return special.xlogy(k, p) + special.xlog1py(1 - k, -p)
+
+
+_log_probability.defjvps(
+    lambda t, out, k, p: t * (lax.log(p) - lax.log1p(-p)),
+    lambda t, out, k, p: -t * binomial_slope(k, 1 - k, p),
+)
+
+
+def _limit(k: Any, p: Any, loc: Any) -> Any:
+    """The slope by p where the probability is 0."""
+    count = k - loc
+    return jnp.where((count == 0) | (count == 1), 2 * count - 1, 0)
+
+
+_probability = exponential(logpmf, 3, {1: _limit})
 
 
 @replayed(3)
@@ -44,7 +68,7 @@ def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
         >>> bernoulli.pmf(jnp.array([0, 1, 2]), p=0.25)
         Array([0.75, 0.25, 0.  ], dtype=float32)
     """
-    return lax.exp(logpmf(*arguments("bernoulli.pmf", k, p, loc)))
+    return _probability(*arguments("bernoulli.pmf", k, p, loc))
 
 
 @replayed(2)

@@ -20,16 +20,24 @@ from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from ..special._deviances import beta_deviance, binomial_slope, score, score_of_rest
 from ..special._scaled_factorials import log_scaled_factorial, slope_of_factorial_p
-from ._arguments import arguments, positive, standardized
+from ._arguments import arguments, inside, placed, positive
+from ._ends import of_quotient
 from ._tails import log_betainc_p, log_betaincc_p
 
 
 def _within(name: str, x: Any, a: Any, b: Any, loc: Any, scale: Any) -> list[Any]:
-    """a or NaN, b or NaN, z or ½ outside of [0, 1], and where z is below and above."""
-    z, _, a, b = standardized(name, x, loc, scale, a, b)
-    defined, below, above = (a > 0) & (b > 0), z < 0, z > 1
+    """The distance for z, or ½, scale, a and b, or NaN; then where z is below and above."""
+    distance, scale, a, b = placed(name, x, loc, scale, a, b)
+    defined = (a > 0) & (b > 0)
+    inner, below, above = _inner(distance, scale)
     a, b = jnp.where(defined, a, np.nan), jnp.where(defined, b, np.nan)
-    return [a, b, jnp.where(below | above, 0.5, z), below & defined, above & defined]
+    return [inner, scale, a, b, below & defined, above & defined]
+
+
+def _inner(distance: Any, scale: Any) -> tuple[Any, Any, Any]:
+    """The distance or, outside of [0, scale], half the scale; where it is below and above."""
+    below, above = (distance < 0) & (scale > 0), distance > scale
+    return inside(below | above, distance, 0.5 * scale), below, above
 
 
 def _continued(value: Any, beyond: Sequence[Any], at_zero: float, at_one: float) -> Any:
@@ -54,12 +62,14 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 def _log_density(distance: Any, a: Any, b: Any, scale: Any) -> Any:
     scale = positive(scale)
-    z = distance / scale
-    outside, defined = (z < 0) | (z > 1), (a > 0) & (b > 0) & ~jnp.isnan(z)
-    z = jnp.where(outside, 0.5, z)
+    inner, below, above = _inner(distance, scale)
+    outside, defined = below | above, (a > 0) & (b > 0) & ~jnp.isnan(distance / scale)
     value = log_scaled_factorial(a + b) - log_scaled_factorial(a) - log_scaled_factorial(b)
-    value = value + lax.log(a + b) - beta_deviance(a, b, z) - lax.log(scale)
+    value = value + lax.log(a + b) - _deviance(inner, scale, a, b) - lax.log(scale)
     return jnp.where(defined, jnp.where(outside, -np.inf, value), np.nan)
+
+
+_deviance = of_quotient(lambda z, a, b: beta_deviance(a, b, z), lambda z, a, b: 1 - a)
 
 
 @replayed(5)
@@ -99,8 +109,11 @@ def _slope_by_power(out: Any, a: Any, b: Any, score: Any) -> Any:
 
 
 def _slope_by_scale(out: Any, distance: Any, a: Any, b: Any, scale: Any) -> Any:
-    slope = _slope_by_place(out, distance, a, b, scale)
-    return -jnp.where(distance == 0, a * out, out + distance * slope) / scale
+    z = distance / scale
+    # That of the logarithm by log z: the one by z may be beyond the largest number.
+    pace = jnp.where(z == 0, a - 1, -z * binomial_slope(a - 1, b - 1, z))
+    at_end = jnp.where(z == 1, _slope_at_zero(b, a), 0) / scale
+    return jnp.where(out == 0, at_end, -out * (1 + pace)) / scale
 
 
 # The slopes of the logarithm may be infinite where the density is 0.
@@ -122,8 +135,11 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> beta.cdf(0.5, 2.0, 3.0)
         Array(0.6875, dtype=float32, weak_type=True)
     """
-    a, b, z, *beyond = _within("beta.cdf", x, a, b, loc, scale)
-    return _continued(lax.betainc(a, b, z), beyond, 0.0, 1.0)
+    *inner, below, above = _within("beta.cdf", x, a, b, loc, scale)
+    return _continued(_lower(*inner), [below, above], 0.0, 1.0)
+
+
+_lower = of_quotient(lambda z, a, b: lax.betainc(a, b, z), lambda z, a, b: 0)
 
 
 @replayed(5)
@@ -136,8 +152,11 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> beta.logcdf(1e-30, a=2.0, b=1.0).round(3)
         Array(-138.155, dtype=float32, weak_type=True)
     """
-    a, b, z, *beyond = _within("beta.logcdf", x, a, b, loc, scale)
-    return _continued(log_betainc_p.bind(a, b, z), beyond, -np.inf, 0.0)
+    *inner, below, above = _within("beta.logcdf", x, a, b, loc, scale)
+    return _continued(_log_lower(*inner), [below, above], -np.inf, 0.0)
+
+
+_log_lower = of_quotient(lambda z, a, b: log_betainc_p.bind(a, b, z), lambda z, a, b: a)
 
 
 @replayed(5)
@@ -150,12 +169,19 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> beta.sf(0.5, 2.0, 3.0)
         Array(0.3125, dtype=float32, weak_type=True)
     """
-    a, b, z, *beyond = _within("beta.sf", x, a, b, loc, scale)
+    *inner, below, above = _within("beta.sf", x, a, b, loc, scale)
+    return _continued(_upper(*inner), [below, above], 1.0, 0.0)
+
+
+def _upper_scaled(z: Any, a: Any, b: Any) -> Any:
     # Where z is small its digits are lost in 1 − z, and with them all of I if a is small too.
     is_small = z < 0.5
     large = lax.betainc(b, a, 1 - jnp.where(is_small, 0.5, z))
     small = lax.exp(log_betaincc_p.bind(a, b, jnp.where(is_small, z, 0.5)))
-    return _continued(jnp.where(is_small, small, large), beyond, 1.0, 0.0)
+    return jnp.where(is_small, small, large)
+
+
+_upper = of_quotient(_upper_scaled, lambda z, a, b: 0)
 
 
 @replayed(5)
@@ -168,5 +194,8 @@ def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> beta.logsf(0.5, a=1.0, b=100.0)
         Array(-69.31472, dtype=float32, weak_type=True)
     """
-    a, b, z, *beyond = _within("beta.logsf", x, a, b, loc, scale)
-    return _continued(log_betaincc_p.bind(a, b, z), beyond, 0.0, -np.inf)
+    *inner, below, above = _within("beta.logsf", x, a, b, loc, scale)
+    return _continued(_log_upper(*inner), [below, above], 0.0, -np.inf)
+
+
+_log_upper = of_quotient(lambda z, a, b: log_betaincc_p.bind(a, b, z), lambda z, a, b: 0)

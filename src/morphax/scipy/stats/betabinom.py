@@ -20,6 +20,7 @@ from ..special._deviances import table_deviance
 from ..special._digamma_difference import digamma_difference_p
 from ..special._scaled_factorials import log_scaled_factorial
 from ._arguments import arguments, counted
+from ._ends import exponential
 
 
 @replayed(5)
@@ -68,6 +69,7 @@ _log_probability.defjvps(
     lambda t, out, k, n, a, b: t * (_rise(a, k) - _rise(a + b, n)),
     lambda t, out, k, n, a, b: t * (_rise(b, n - k) - _rise(a + b, n)),
 )
+_probability = exponential(logpmf, 5)
 
 
 @replayed(5)
@@ -81,4 +83,4 @@ def pmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
         >>> betabinom.pmf(jnp.arange(4), n=3, a=1.0, b=1.0).round(5)
         Array([0.25, 0.25, 0.25, 0.25], dtype=float32)
     """
-    return lax.exp(logpmf(*arguments("betabinom.pmf", k, n, a, b, loc)))
+    return _probability(*arguments("betabinom.pmf", k, n, a, b, loc))

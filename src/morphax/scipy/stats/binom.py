@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
@@ -23,6 +22,7 @@ from ..special._deviances import (
 )
 from ..special._scaled_factorials import log_scaled_factorial, slope_of_factorial_p
 from ._arguments import arguments, counted, probability
+from ._ends import exponential
 
 
 @replayed(4)
@@ -39,7 +39,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     p = probability(p)
     inside = inside & ~(count > n)
     k = jnp.where(inside, count, 0)
-    return jnp.where(inside, _log_probability(k, n, p), -np.inf)
+    return jnp.where(inside, _log_probability(k, n, jnp.where(inside, p, 0.5)), -np.inf)
 
 
 @custom_jvp
@@ -65,6 +65,16 @@ _log_probability.defjvps(
 )
 
 
+def _limit(k: Any, n: Any, p: Any, loc: Any) -> Any:
+    """The slope by p where the probability is 0."""
+    count = k - loc
+    at_zero, at_one = (p == 0) & (count == 1), (p == 1) & (count == n - 1)
+    return jnp.where(at_zero & (n >= 1), n, 0) - jnp.where(at_one & (n >= 1), n, 0)
+
+
+_probability = exponential(logpmf, 4, {2: _limit})
+
+
 @replayed(4)
 @in_float32
 def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
@@ -76,4 +86,4 @@ def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
         >>> binom.pmf(jnp.arange(3), n=2, p=0.5)
         Array([0.25, 0.5 , 0.25], dtype=float32, weak_type=True)
     """
-    return lax.exp(logpmf(*arguments("binom.pmf", k, n, p, loc)))
+    return _probability(*arguments("binom.pmf", k, n, p, loc))

@@ -9,11 +9,22 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ... import lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from ._arguments import arguments, log_of_one_plus_square, positive, probability, standardized
+from ._arguments import (
+    arguments,
+    log_of_one_plus_square,
+    placed,
+    positive,
+    probability,
+    standardized,
+)
+from ._ends import of_quotient
 
 
 @replayed(3)
@@ -26,8 +37,11 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> cauchy.logpdf(0.0)
         Array(-1.1447299, dtype=float32, weak_type=True)
     """
-    z, scale = standardized("cauchy.logpdf", x, loc, scale)
-    return -(log_of_one_plus_square(z) + lax.log(scale) + math.log(math.pi))
+    distance, scale = placed("cauchy.logpdf", x, loc, scale)
+    return -(_log_of_scaled(distance, scale) + lax.log(scale) + math.log(math.pi))
+
+
+_log_of_scaled = of_quotient(log_of_one_plus_square, lambda z: jnp.where(z == 0, 0, 2))
 
 
 _LARGE = 1e10
@@ -76,8 +90,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> cauchy.logcdf(-1e10)
         Array(-24.17058, dtype=float32, weak_type=True)
     """
-    z, _ = standardized("cauchy.logcdf", x, loc, scale)
-    return _log_below(z)
+    return _log_below(*placed("cauchy.logcdf", x, loc, scale))
 
 
 @replayed(3)
@@ -104,8 +117,8 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> cauchy.logsf(0.0)
         Array(-0.6931472, dtype=float32, weak_type=True)
     """
-    z, _ = standardized("cauchy.logsf", x, loc, scale)
-    return _log_below(-z)
+    distance, scale = placed("cauchy.logsf", x, loc, scale)
+    return _log_below(-distance, scale)
 
 
 @replayed(3)
@@ -143,12 +156,25 @@ def _below(z: Any) -> Any:
     return lax.atan2(lax.full_like(z, 1), -z) * (1 / math.pi)
 
 
-def _log_below(z: Any) -> Any:
+@custom_jvp
+def _log_below_scaled(z: Any) -> Any:
     """Its logarithm, by the smaller of the two probabilities."""
     # Not by |z|, whose derivative at 0 is that of the other side.
     is_above = z > 0
     smaller = _below(jnp.where(is_above, -z, z))
     return jnp.where(is_above, lax.log1p(-smaller), lax.log(smaller))
+
+
+def _slope_of_log(t: Any, out: Any, z: Any) -> Any:
+    # Far below, where the square overflows, the probability is −1 / (π z).
+    is_far = z < -_LARGE
+    near = jnp.where(is_far, 0, z)
+    inside = 1 / ((1 + near * near) * math.pi * _below(near))
+    return t * jnp.where(is_far, -1 / jnp.where(is_far, z, 1), inside)
+
+
+_log_below_scaled.defjvps(_slope_of_log)
+_log_below = of_quotient(_log_below_scaled, lambda z: jnp.where(z == -np.inf, -1, 0))
 
 
 def _quantile(q: Any) -> Any:

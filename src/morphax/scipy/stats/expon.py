@@ -15,7 +15,8 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from ...numpy.half_precision import in_float32
-from ._arguments import arguments, positive, probability, standardized
+from ._arguments import arguments, inside, placed, positive, probability, standardized
+from ._ends import exponential, of_quotient
 
 
 @replayed(3)
@@ -28,8 +29,18 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> expon.logpdf(2.0)
         Array(-2., dtype=float32, weak_type=True)
     """
-    z, scale = standardized("expon.logpdf", x, loc, scale)
-    return jnp.where(z < 0, -np.inf, -z - lax.log(scale))
+    inner, scale, below = _within("expon.logpdf", x, loc, scale)
+    return jnp.where(below, -np.inf, -inner / scale - lax.log(scale))
+
+
+def _within(name: str, x: Any, loc: Any, scale: Any) -> list[Any]:
+    """x − `loc` or, where it is negative, `scale`; `scale` or NaN; and where that is."""
+    distance, scale = placed(name, x, loc, scale)
+    below = (distance < 0) & (scale > 0)
+    return [inside(below, distance, scale), scale, below]
+
+
+_density = exponential(logpdf, 3)
 
 
 @replayed(3)
@@ -42,7 +53,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> expon.pdf(0.0, scale=2.0)
         Array(0.5, dtype=float32, weak_type=True)
     """
-    return lax.exp(logpdf(*arguments("expon.pdf", x, loc, scale)))
+    return _density(*arguments("expon.pdf", x, loc, scale))
 
 
 @replayed(3)
@@ -70,8 +81,11 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> expon.logcdf(1e-20)
         Array(-46.0517, dtype=float32, weak_type=True)
     """
-    z, _ = standardized("expon.logcdf", x, loc, scale)
-    return jnp.where(z < 0, -np.inf, log1mexp(jnp.where(z < 0, 1, z)))
+    inner, scale, below = _within("expon.logcdf", x, loc, scale)
+    return jnp.where(below, -np.inf, _log_below(inner, scale))
+
+
+_log_below = of_quotient(log1mexp, lambda z: jnp.where(z == 0, 1, 0))
 
 
 @replayed(3)
@@ -84,7 +98,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> expon.sf(1.0)
         Array(0.36787945, dtype=float32, weak_type=True)
     """
-    return lax.exp(logsf(*arguments("expon.sf", x, loc, scale)))
+    return _survival(*arguments("expon.sf", x, loc, scale))
 
 
 @replayed(3)
@@ -97,8 +111,11 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> expon.logsf(300.0)
         Array(-300., dtype=float32, weak_type=True)
     """
-    z, _ = standardized("expon.logsf", x, loc, scale)
-    return jnp.where(z < 0, 0.0, -z)
+    inner, scale, below = _within("expon.logsf", x, loc, scale)
+    return jnp.where(below, 0.0, -inner / scale)
+
+
+_survival = exponential(logsf, 3)
 
 
 @replayed(3)

@@ -18,15 +18,17 @@ from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from ..special._deviances import gamma_deviance, log_ratio, one_minus_ratio
 from ..special._scaled_factorials import log_scaled_factorial, slope_of_factorial_p
-from ._arguments import arguments, positive, standardized
+from ._arguments import arguments, inside, placed, positive
+from ._ends import of_quotient
 from ._tails import log_igamma_p, log_igammac_p
 
 
 def _within(name: str, x: Any, a: Any, loc: Any, scale: Any) -> list[Any]:
-    """z or, where z < 0, 1; a or NaN; and where z < 0 < a."""
-    z, _, a = standardized(name, x, loc, scale, a)
-    below, defined = z < 0, a > 0
-    return [jnp.where(below, 1, z), jnp.where(defined, a, np.nan), below & defined]
+    """x − `loc`, or `scale` below 0; `scale` or NaN; a or NaN; and where z < 0 < a."""
+    distance, scale, a = placed(name, x, loc, scale, a)
+    below, defined = (distance < 0) & (scale > 0), a > 0
+    inner, a = inside(below, distance, scale), jnp.where(defined, a, np.nan)
+    return [inner, scale, a, below & defined]
 
 
 @replayed(4)
@@ -45,10 +47,16 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 def _log_density(distance: Any, a: Any, scale: Any) -> Any:
     scale = positive(scale)
-    z, a = distance / scale, jnp.where(a > 0, a, np.nan)
-    below = z < 0
-    value = -log_scaled_factorial(a) - gamma_deviance(a, jnp.where(below, 1, z)) - lax.log(scale)
+    a = jnp.where(a > 0, a, np.nan)
+    below = (distance < 0) & (scale > 0)
+    deviance = _deviance(inside(below, distance, scale), scale, a)
+    value = -log_scaled_factorial(a) - deviance - lax.log(scale)
     return jnp.where(below & (a > 0), -np.inf, value)
+
+
+_deviance = of_quotient(
+    lambda z, a: gamma_deviance(a, z), lambda z, a: jnp.where(z == 0, 1 - a, np.inf)
+)
 
 
 @replayed(4)
@@ -102,8 +110,11 @@ def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> gamma.cdf(2.0, 1.0)
         Array(0.86466473, dtype=float32, weak_type=True)
     """
-    z, a, below = _within("gamma.cdf", x, a, loc, scale)
-    return jnp.where(below, 0.0, lax.igamma(a, z))
+    *inner, below = _within("gamma.cdf", x, a, loc, scale)
+    return jnp.where(below, 0.0, _lower(*inner))
+
+
+_lower = of_quotient(lambda z, a: lax.igamma(a, z), lambda z, a: 0)
 
 
 @replayed(4)
@@ -116,8 +127,11 @@ def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> gamma.logcdf(1e-30, a=2.0)
         Array(-138.84825, dtype=float32, weak_type=True)
     """
-    z, a, below = _within("gamma.logcdf", x, a, loc, scale)
-    return jnp.where(below, -np.inf, log_igamma_p.bind(a, z))
+    *inner, below = _within("gamma.logcdf", x, a, loc, scale)
+    return jnp.where(below, -np.inf, _log_lower(*inner))
+
+
+_log_lower = of_quotient(lambda z, a: log_igamma_p.bind(a, z), lambda z, a: jnp.where(z == 0, a, 0))
 
 
 @replayed(4)
@@ -130,8 +144,11 @@ def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> gamma.sf(20.0, 1.0)
         Array(2.0611537e-09, dtype=float32, weak_type=True)
     """
-    z, a, below = _within("gamma.sf", x, a, loc, scale)
-    return jnp.where(below, 1.0, lax.igammac(a, z))
+    *inner, below = _within("gamma.sf", x, a, loc, scale)
+    return jnp.where(below, 1.0, _upper(*inner))
+
+
+_upper = of_quotient(lambda z, a: lax.igammac(a, z), lambda z, a: 0)
 
 
 @replayed(4)
@@ -144,5 +161,10 @@ def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> gamma.logsf(800.0, 1.0)
         Array(-800., dtype=float32, weak_type=True)
     """
-    z, a, below = _within("gamma.logsf", x, a, loc, scale)
-    return jnp.where(below, 0.0, log_igammac_p.bind(a, z))
+    *inner, below = _within("gamma.logsf", x, a, loc, scale)
+    return jnp.where(below, 0.0, _log_upper(*inner))
+
+
+_log_upper = of_quotient(
+    lambda z, a: log_igammac_p.bind(a, z), lambda z, a: jnp.where(z == 0, 0, -np.inf)
+)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from ... import lax
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
+from .. import special
 from . import gumbel_r
 from ._arguments import arguments, positive, probability
 
@@ -51,7 +53,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> gumbel_l.cdf(0.0)
         Array(0.63212055, dtype=float32, weak_type=True)
     """
-    return gumbel_r.sf(*_reflected("cdf", x, loc, scale))
+    return gumbel_r.above("gumbel_l.cdf", *_reflected("cdf", x, loc, scale))
 
 
 @replayed(3)
@@ -105,7 +107,19 @@ def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     p, loc, scale = arguments("gumbel_l.ppf", p, loc, scale)
     scale = positive(scale)
-    return loc + scale * lax.log(-lax.log1p(-probability(p)))
+    return loc + scale * _quantile(p)
+
+
+@custom_jvp
+def _quantile(p: Any) -> Any:
+    """log(−log(1 − p))."""
+    return lax.log(-lax.log1p(-probability(p)))
+
+
+# (1 − p) log(1 − p) is 0 at both ends.
+_quantile.defjvps(
+    lambda t, out, p: t / lax.abs(special.xlog1py(1 - probability(p), -probability(p)))
+)
 
 
 def _reflected(name: str, x: Any, loc: Any, scale: Any) -> list[Any]:

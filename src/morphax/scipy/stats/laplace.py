@@ -13,7 +13,8 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from ._arguments import arguments, standardized
+from ._arguments import arguments, placed, standardized
+from ._ends import exponential
 
 
 @replayed(3)
@@ -26,8 +27,11 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> laplace.logpdf(0.0)
         Array(-0.6931472, dtype=float32, weak_type=True)
     """
-    z, scale = standardized("laplace.logpdf", x, loc, scale)
-    return -lax.abs(z) - (lax.log(scale) + math.log(2))
+    distance, scale = placed("laplace.logpdf", x, loc, scale)
+    return -lax.abs(distance / scale) - (lax.log(scale) + math.log(2))
+
+
+_density = exponential(logpdf, 3)
 
 
 @replayed(3)
@@ -40,7 +44,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> laplace.pdf(0.0, scale=2.0)
         Array(0.25, dtype=float32, weak_type=True)
     """
-    return lax.exp(logpdf(*arguments("laplace.pdf", x, loc, scale)))
+    return _density(*arguments("laplace.pdf", x, loc, scale))
 
 
 @replayed(3)

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ... import lax
+from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from .. import special
-from ._arguments import arguments, positive, standardized
+from ._arguments import arguments, placed, positive, standardized
+from ._ends import exponential, of_quotient
 
 
 @replayed(3)
@@ -25,10 +29,18 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> logistic.logpdf(0.0)
         Array(-1.3862944, dtype=float32, weak_type=True)
     """
-    z, scale = standardized("logistic.logpdf", x, loc, scale)
+    distance, scale = placed("logistic.logpdf", x, loc, scale)
+    return _log_of_scaled(distance, scale) - lax.log(scale)
+
+
+def _log_density(z: Any) -> Any:
     # The density is even; above 0 nothing overflows.
     size = lax.abs(z)
-    return -size - 2 * lax.log1p(lax.exp(-size)) - lax.log(scale)
+    return -size - 2 * lax.log1p(lax.exp(-size))
+
+
+_log_of_scaled = of_quotient(_log_density, lambda z: jnp.where(z == 0, 0, -np.inf))
+_density = exponential(logpdf, 3)
 
 
 @replayed(3)
@@ -41,7 +53,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> logistic.pdf(0.0)
         Array(0.25, dtype=float32, weak_type=True)
     """
-    return lax.exp(logpdf(*arguments("logistic.pdf", x, loc, scale)))
+    return _density(*arguments("logistic.pdf", x, loc, scale))
 
 
 @replayed(3)

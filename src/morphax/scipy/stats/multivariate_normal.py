@@ -13,6 +13,7 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...errors import ShapeError
+from ...lax.elementwise.convert import convert
 from ...util.messages import message
 from ._arguments import vectors
 
@@ -65,7 +66,9 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
         )
     if not cov.ndim:
         squares = jnp.sum(lax.square(x - mean) / cov, -1)
-        return -0.5 * (squares + n * (math.log(2 * math.pi) + lax.log(cov)))
+        value = -0.5 * (squares + n * (math.log(2 * math.pi) + lax.log(cov)))
+        # Sums are strong.
+        return convert(value, value.aval.dtype, cov.aval.weak_type)
     factor = lax.linalg.cholesky(cov)
     distance = x - mean
     shape = lax.broadcast_shapes(distance.shape[:-1], cov.shape[:-2])

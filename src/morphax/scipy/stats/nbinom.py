@@ -24,6 +24,7 @@ from ..special._deviances import (
 )
 from ..special._scaled_factorials import log_scaled_factorial, slope_of_factorial_p
 from ._arguments import arguments, counted, probability
+from ._ends import exponential
 
 
 @replayed(4)
@@ -38,7 +39,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """
     count, inside, n, p = counted("nbinom.logpmf", k, loc, n, p)
     p = probability(p)
-    return jnp.where(inside, _log_probability(count, n, p), -np.inf)
+    return jnp.where(inside, _log_probability(count, n, jnp.where(inside, p, 0.5)), -np.inf)
 
 
 @custom_jvp
@@ -67,6 +68,17 @@ _log_probability.defjvps(
 )
 
 
+def _limit(k: Any, n: Any, p: Any, loc: Any) -> Any:
+    """The slope by p where the probability is 0: that of C pⁿ at 0, and of n (1 − p) at 1."""
+    count = k - loc
+    at_zero = (p == 0) & (count >= 0) & (count == lax.floor(count)) & (count < np.inf)
+    slope = jnp.where(n < 1, np.inf, jnp.where(n == 1, 1, 0))
+    return jnp.where(at_zero, slope, jnp.where((p == 1) & (count == 1), -n, 0))
+
+
+_probability = exponential(logpmf, 4, {2: _limit})
+
+
 @replayed(4)
 @in_float32
 def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
@@ -78,4 +90,4 @@ def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
         >>> nbinom.pmf(jnp.arange(3), n=1, p=0.5)
         Array([0.5  , 0.25 , 0.125], dtype=float32)
     """
-    return lax.exp(logpmf(*arguments("nbinom.pmf", k, n, p, loc)))
+    return _probability(*arguments("nbinom.pmf", k, n, p, loc))

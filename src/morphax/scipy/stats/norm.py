@@ -10,11 +10,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ... import lax
+from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from .. import special
 from ._arguments import arguments, shifted
+from ._ends import exponential, of_quotient, quotient
 
 _LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -29,8 +33,13 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.logpdf(0.0)
         Array(-0.9189385, dtype=float32, weak_type=True)
     """
-    z, scale = shifted("norm.logpdf", x, loc, scale)
+    distance, scale = shifted("norm.logpdf", x, loc, scale)
+    z = distance / scale
     return -0.5 * lax.square(z) - (lax.log(scale) + _LOG_SQRT_2PI)
+
+
+_density = exponential(logpdf, 3)
+_log_below = of_quotient(special.log_ndtr, lambda z: jnp.where(z < 0, -np.inf, 0))
 
 
 @replayed(3)
@@ -43,7 +52,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.pdf(0.0)
         Array(0.3989423, dtype=float32, weak_type=True)
     """
-    return lax.exp(logpdf(*arguments("norm.pdf", x, loc, scale)))
+    return _density(*arguments("norm.pdf", x, loc, scale))
 
 
 @replayed(3)
@@ -56,8 +65,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.cdf(1.96)
         Array(0.9750021, dtype=float32)
     """
-    z, _ = shifted("norm.cdf", x, loc, scale)
-    return special.ndtr(z)
+    return special.ndtr(quotient(*shifted("norm.cdf", x, loc, scale)))
 
 
 @replayed(3)
@@ -70,8 +78,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.logcdf(-40.0)
         Array(-804.60846, dtype=float32)
     """
-    z, _ = shifted("norm.logcdf", x, loc, scale)
-    return special.log_ndtr(z)
+    return _log_below(*shifted("norm.logcdf", x, loc, scale))
 
 
 @replayed(3)
@@ -84,8 +91,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.sf(1.96)
         Array(0.02499789, dtype=float32)
     """
-    z, _ = shifted("norm.sf", x, loc, scale)
-    return special.ndtr(-z)
+    return special.ndtr(-quotient(*shifted("norm.sf", x, loc, scale)))
 
 
 @replayed(3)
@@ -98,8 +104,8 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.logsf(40.0)
         Array(-804.60846, dtype=float32)
     """
-    z, _ = shifted("norm.logsf", x, loc, scale)
-    return special.log_ndtr(-z)
+    distance, scale = shifted("norm.logsf", x, loc, scale)
+    return _log_below(-distance, scale)
 
 
 @replayed(3)

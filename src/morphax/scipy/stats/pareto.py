@@ -12,10 +12,12 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from ...numpy.half_precision import in_float32
-from ._arguments import arguments, positive, probability, standardized
+from ._arguments import arguments, inside, placed, positive, probability
+from ._ends import exponential, of_quotient
 
 
 @replayed(4)
@@ -28,9 +30,19 @@ def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> pareto.logpdf(1.0, 2.0)
         Array(0.6931472, dtype=float32, weak_type=True)
     """
-    z, scale, b = standardized("pareto.logpdf", x, loc, scale, b)
-    inside = jnp.where(z < 1, 1, z)
-    return jnp.where(z < 1, -np.inf, lax.log(b / scale) - (b + 1) * lax.log(inside))
+    logarithm, scale, b, below = _within("pareto.logpdf", x, b, loc, scale)
+    return jnp.where(below, -np.inf, lax.log(b / scale) - (b + 1) * logarithm)
+
+
+def _within(name: str, x: Any, b: Any, loc: Any, scale: Any) -> list[Any]:
+    """log z, or 0 where z < 1; `scale` or NaN; b; and where z < 1."""
+    distance, scale, b = placed(name, x, loc, scale, b)
+    below = distance / scale < 1
+    return [_log_quotient(inside(below, distance, scale), scale), scale, b, below]
+
+
+_log_quotient = of_quotient(lax.log, lambda z: 1)
+_density = exponential(logpdf, 4)
 
 
 @replayed(4)
@@ -43,7 +55,7 @@ def pdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> pareto.pdf(1.0, b=3.0)
         Array(3., dtype=float32, weak_type=True)
     """
-    return lax.exp(logpdf(*arguments("pareto.pdf", x, b, loc, scale)))
+    return _density(*arguments("pareto.pdf", x, b, loc, scale))
 
 
 @replayed(4)
@@ -56,7 +68,20 @@ def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> pareto.cdf(2.0, b=1.0)
         Array(0.5, dtype=float32, weak_type=True)
     """
-    return -lax.expm1(logsf(*arguments("pareto.cdf", x, b, loc, scale)))
+    logarithm, _, b, below = _within("pareto.cdf", x, b, loc, scale)
+    return jnp.where(below, 0.0, _below(logarithm, b))
+
+
+@custom_jvp
+def _below(logarithm: Any, b: Any) -> Any:
+    return -lax.expm1(-b * logarithm)
+
+
+# Of an infinite logarithm no slope is left.
+_below.defjvps(
+    lambda t, out, x, b: t * b * lax.exp(-b * x),
+    lambda t, out, x, b: t * jnp.where(x == np.inf, 0, x * lax.exp(-b * x)),
+)
 
 
 @replayed(4)
@@ -69,9 +94,21 @@ def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> pareto.logcdf(2.0, b=1.0)
         Array(-0.6931472, dtype=float32, weak_type=True)
     """
-    z, _, b = standardized("pareto.logcdf", x, loc, scale, b)
-    below = z < 1
-    return jnp.where(below, -np.inf, log1mexp(b * lax.log(jnp.where(below, 2, z))))
+    logarithm, _, b, below = _within("pareto.logcdf", x, b, loc, scale)
+    return jnp.where(below, -np.inf, _log_below(jnp.where(below, 1, logarithm), b))
+
+
+@custom_jvp
+def _log_below(logarithm: Any, b: Any) -> Any:
+    return log1mexp(b * logarithm)
+
+
+def _slope_by_power(t: Any, out: Any, x: Any, b: Any) -> Any:
+    far = jnp.where(x == np.inf, 0, x / lax.expm1(b * x))
+    return t * jnp.where(x == 0, 1 / b, far)
+
+
+_log_below.defjvps(lambda t, out, x, b: t * (b / lax.expm1(b * x)), _slope_by_power)
 
 
 @replayed(4)
@@ -84,7 +121,7 @@ def sf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> pareto.sf(2.0, b=3.0)
         Array(0.125, dtype=float32, weak_type=True)
     """
-    return lax.exp(logsf(*arguments("pareto.sf", x, b, loc, scale)))
+    return _survival(*arguments("pareto.sf", x, b, loc, scale))
 
 
 @replayed(4)
@@ -97,8 +134,11 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> pareto.logsf(2.0, b=200.0)
         Array(-138.62944, dtype=float32, weak_type=True)
     """
-    z, _, b = standardized("pareto.logsf", x, loc, scale, b)
-    return jnp.where(z < 1, 0.0, -b * lax.log(jnp.where(z < 1, 1, z)))
+    logarithm, _, b, below = _within("pareto.logsf", x, b, loc, scale)
+    return jnp.where(below, 0.0, -b * logarithm)
+
+
+_survival = exponential(logsf, 4)
 
 
 @replayed(4)

@@ -18,6 +18,7 @@ from ...numpy.half_precision import in_float32
 from ..special._deviances import deviance, digamma_beyond_log, one_minus_ratio
 from ..special._scaled_factorials import log_scaled_factorial
 from ._arguments import arguments, counted, strong
+from ._ends import exponential
 from ._poisson_entropy import poisson_entropy_p
 
 
@@ -45,6 +46,9 @@ _log_probability.defjvps(
     lambda t, out, k, mu: -t * digamma_beyond_log(k, mu, mu - k),
     lambda t, out, k, mu: -t * one_minus_ratio(k, mu),
 )
+_probability = exponential(
+    logpmf, 3, {1: lambda k, mu, loc: jnp.where((mu == 0) & (k - loc == 1), 1, 0)}
+)
 
 
 @replayed(3)
@@ -58,7 +62,7 @@ def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
         >>> poisson.pmf(jnp.arange(3), mu=1.0)
         Array([0.36787945, 0.36787945, 0.18393973], dtype=float32, weak_type=True)
     """
-    return lax.exp(logpmf(*arguments("poisson.pmf", k, mu, loc)))
+    return _probability(*arguments("poisson.pmf", k, mu, loc))
 
 
 @replayed(3)

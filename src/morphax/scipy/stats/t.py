@@ -15,7 +15,8 @@ from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from ..special._deviances import deviance_at
-from ._arguments import arguments, log_of_one_plus_square, standardized
+from ._arguments import arguments, log_of_one_plus_square, placed
+from ._ends import exponential, of_quotient
 from ._t_constant import log_constant
 
 _FAR = 2.0**31
@@ -32,9 +33,9 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> t.logpdf(0.0, 1.0)
         Array(-1.1447299, dtype=float32, weak_type=True)
     """
-    z, scale, df = standardized("t.logpdf", x, loc, scale, df)
+    distance, scale, df = placed("t.logpdf", x, loc, scale, df)
     constant = log_constant(df) - lax.log(scale)
-    return constant + _log_of_power(z, df)
+    return constant + _log_of_scaled(distance, scale, df)
 
 
 @replayed(4)
@@ -47,7 +48,7 @@ def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> t.pdf(0.0, df=1.0)
         Array(0.3183099, dtype=float32, weak_type=True)
     """
-    return lax.exp(logpdf(*arguments("t.pdf", x, df, loc, scale)))
+    return _density(*arguments("t.pdf", x, df, loc, scale))
 
 
 @custom_jvp
@@ -70,6 +71,8 @@ def _slope_by_freedom(t: Any, out: Any, z: Any, df: Any) -> Any:
 
 
 _log_of_power.defjvps(_slope_by_place, _slope_by_freedom)
+_log_of_scaled = of_quotient(_log_of_power, lambda z, df: jnp.where(z == 0, 0, -1 - df))
+_density = exponential(logpdf, 4)
 
 
 def _share_of_one(x: Any) -> Any:

@@ -18,7 +18,8 @@ from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from ...numpy.half_precision import in_float32
 from ..special._errors import SQRT_2PI, SQRT_HALF, erfcx_right
-from ._arguments import arguments, standardized, strong
+from ._arguments import arguments, inside, placed, standardized, strong
+from ._ends import exponential, of_quotient
 
 # So many give the digits of floats of 4 and 8 bytes.
 _TERMS: Final = {4: 8, 8: 16}
@@ -34,10 +35,11 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> truncnorm.logpdf(0.5, -1.0, 1.0).round(5)
         Array(-0.66222, dtype=float32)
     """
-    z, scale, a, b = standardized("truncnorm.logpdf", x, loc, scale, a, b)
+    distance, scale, a, b = placed("truncnorm.logpdf", x, loc, scale, a, b)
+    z = distance / scale
     outside = (z < a) | (z > b)
-    value = _log_density(jnp.where(outside, 0.5 * (_finite(a) + _finite(b)), z), a, b)
-    value = value - lax.log(scale)
+    middle = 0.5 * (_finite(a) + _finite(b)) * scale
+    value = _log_of_scaled(inside(outside, distance, middle), scale, a, b) - lax.log(scale)
     return _of_interval(a, b, jnp.where(outside, -np.inf, value))
 
 
@@ -51,7 +53,7 @@ def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> truncnorm.pdf(2.0, a=-1.0, b=1.0)
         Array(0., dtype=float32)
     """
-    return lax.exp(logpdf(*arguments("truncnorm.pdf", x, a, b, loc, scale)))
+    return _density(*arguments("truncnorm.pdf", x, a, b, loc, scale))
 
 
 @replayed(5)
@@ -111,8 +113,8 @@ def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def _log_share(z: Any, a: Any, b: Any, *, below: bool) -> Any:
     """The logarithm of the share of the mass that lies below z, or above."""
     empty, full = (z <= a, z >= b) if below else (z >= b, z <= a)
-    inside = jnp.where(empty | full, 0.5 * (_finite(a) + _finite(b)), z)
-    parts = ((a, inside), (inside, b))
+    place = jnp.where(empty | full, 0.5 * (_finite(a) + _finite(b)), z)
+    parts = ((a, place), (place, b))
     (start, stop), others = parts if below else parts[::-1]
     share = _log_part(start, stop, a, b)
     # The larger share is the complement of the smaller one.
@@ -139,6 +141,10 @@ def _log_density_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     of_z, of_a, of_b = tangents
     change = of_a * _slope_at(a, a, b) - of_b * _slope_at(b, a, b)
     return _log_density(z, a, b), change - of_z * _finite(z)
+
+
+_log_of_scaled = of_quotient(_log_density, lambda z, a, b: jnp.where(z == 0, 0, -np.inf))
+_density = exponential(logpdf, 5)
 
 
 @custom_jvp

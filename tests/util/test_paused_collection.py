@@ -16,7 +16,7 @@ import morphax as jax
 from morphax.engines.engine import Options
 from morphax.engines.native.llvm_text import llvm_module
 from morphax.engines.native.translation import translated
-from morphax.util.paused_collection import importing, paused_collection
+from morphax.util.paused_collection import RareCollection, importing, paused_collection
 
 
 class Cycle:
@@ -140,3 +140,57 @@ def test_no_collection_starts_while_a_program_is_translated() -> None:
         gc.set_threshold(*threshold)
     # What has come into being is looked at when each of the two is over.
     assert starts <= 4
+
+
+@pytest.fixture
+def default_threshold() -> Iterator[tuple[int, int, int]]:
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield (700, 10, 10)
+    gc.set_threshold(*before)
+
+
+def test_traces_collect_seldom_and_leave_all_as_it_was(
+    default_threshold: tuple[int, int, int],
+) -> None:
+    seen: list[int] = []
+
+    def function(x: Any) -> Any:
+        seen.append(gc.get_threshold()[0])
+        return jax.jit(lambda y: y + len(seen))(x)
+
+    jax.make_jaxpr(function)(1.0)
+    jax.jit(function)(1.0)
+    assert min(seen) > 700
+    assert gc.get_threshold() == default_threshold
+
+    def fails(x: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        jax.make_jaxpr(fails)(1.0)
+    assert gc.get_threshold() == default_threshold
+
+
+@pytest.mark.parametrize("chosen", [0, 10**6])
+def test_a_threshold_that_a_user_has_set_stays(
+    chosen: int, default_threshold: tuple[int, int, int]
+) -> None:
+    gc.set_threshold(chosen, 5, 5)
+    with RareCollection():
+        assert gc.get_threshold() == (chosen, 5, 5)
+    assert gc.get_threshold() == (chosen, 5, 5)
+
+
+def test_so_does_one_that_is_set_in_a_trace(default_threshold: tuple[int, int, int]) -> None:
+    with RareCollection():
+        gc.set_threshold(900, 10, 10)
+    assert gc.get_threshold()[0] == 900
+
+
+def test_cycles_are_found_in_traces(default_threshold: tuple[int, int, int]) -> None:
+    with RareCollection():
+        gone = weakref.ref(Cycle())
+        kept: list[list[int]] = [[] for _ in range(100_000)]
+        assert gone() is None
+    assert len(kept) == 100_000

@@ -29,6 +29,7 @@ from ..runtime.places import Places
 from ..runtime.sharding import Sharding, SingleDeviceSharding
 from ..util.memo import on_clear
 from ..util.parameter_keys import key_of
+from ..util.paused_collection import RareCollection
 
 _logger = logging.getLogger(__name__)
 
@@ -151,8 +152,9 @@ def _compiled(jaxpr: Jaxpr, options: Options, where: Where) -> Plan:
 
 def _planned(jaxpr: Jaxpr, places: Places, options: Options) -> tuple[Plan, Sequence[str]]:
     """The plan of the engine that is chosen, and what the engines have said."""
-    engine, said = choose(jaxpr, places.whole, options=options)
-    plan = engine.compile(jaxpr, places, options)
+    with RareCollection():
+        engine, said = choose(jaxpr, places.whole, options=options)
+        plan = engine.compile(jaxpr, places, options)
     plan.engine_name = engine.name
     plan.choice = "\n".join([f"engine {engine.name}", *said])
     return plan, said

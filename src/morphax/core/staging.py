@@ -17,6 +17,7 @@ import numpy as np
 from ..config import current as current_config
 from ..util.compiled import part, twin_in
 from ..util.frames import UserFrame
+from ..util.paused_collection import RareCollection
 from .abstract_value import AbstractValue, Operand, Param
 from .atoms import Atom, Literal, Var
 from .captures import captures_as_operands
@@ -314,7 +315,7 @@ def stage(
         The jaxpr, whose `consts` are still empty, and the values of its `constvars`.
     """
     trace = StagingTrace(debug_info)
-    with new_trace(trace):
+    with RareCollection(), new_trace(trace):
         outs = function(*[trace.new_argument(aval) for aval in avals])
         return trace.finish(outs)
 
@@ -371,7 +372,7 @@ def stage_with_operands(
     method: Any = type(function).__call__
     call = method.__get__(function) if type(method) is FunctionType else function
     trace = StagingTrace(debug_info)
-    with new_trace(trace):
+    with RareCollection(), new_trace(trace):
         outs = call(*[trace.new_argument(aval) for aval in avals])
         jaxpr, consts = trace.finish(outs)
     consts = [_owned(c) if type(c) is np.ndarray else c for c in consts]

@@ -36,7 +36,7 @@ demo: $(VENV)/demo.stamp
 
 # Linters take one processor; on the other the environment of the newer Python is made meanwhile.
 # What goes wrong there `tests-newer` meets again, and says.
-test: build/modules.list
+test: $(VENV)/test.stamp
 	@$(MAKE) --no-print-directory newer DO=environment >build/newer.log 2>&1 & \
 	  $(MAKE) --no-print-directory check; status=$$?; wait; exit $$status
 	@$(MAKE) --no-print-directory tests tests-newer

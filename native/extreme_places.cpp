@@ -15,6 +15,7 @@
 #include "float_order.h"
 #include "kernels.h"
 #include "parts.h"
+#include "turned_squares.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
 
@@ -25,6 +26,9 @@ namespace morphax::extreme_places {
 
 using float_order::key_of;
 using parts::divided;
+using turned_squares::kFew;
+using turned_squares::turn_any;
+using turned_squares::turn_few;
 
 namespace {
 
@@ -34,7 +38,9 @@ constexpr std::int64_t kNarrow = 64;    // to fewer inner elements, rows are put
 constexpr std::int64_t kBlock = 4096;   // of a row that lies together
 constexpr std::int64_t kSearched = 64;  // elements at a time for the place
 constexpr std::int64_t kShort = 32;     // fewer elements of a row fill hardly any vectors
-constexpr std::int64_t kRows = 128;     // that are made columns, where they are short
+// Rows that are made columns, where they are short.
+template <typename I>
+constexpr std::int64_t kRows = 512 / sizeof(I);
 
 struct Sizes {
   std::int64_t outer, reduced, inner;
@@ -71,6 +77,22 @@ using Signed = Integer<I, 0>;
 template <typename I>
 using Unsigned = Integer<I, std::numeric_limits<I>::min()>;
 
+// Makes columns of `kRows` rows, or of all there are.  Where a row has no whole squares, the last
+// begin sooner, or reach into the next row.
+template <typename I>
+[[gnu::always_inline]] inline void make_columns(const I* x, std::int64_t rows, std::int64_t count,
+                                                I* columns) {
+  constexpr std::int64_t few = kFew<I>;
+  const std::int64_t wide = std::max(count, few), last = std::max<std::int64_t>(count - few, 0);
+  std::int64_t r = 0;
+  for (; r + few <= kRows<I> && (r + few - 1) * count + wide <= rows * count; r += few) {
+    for (std::int64_t c = 0; c < last; c += few)
+      turn_few(x + r * count + c, count, columns + c * kRows<I> + r, kRows<I>);
+    turn_few(x + r * count + last, count, columns + last * kRows<I> + r, kRows<I>);
+  }
+  turn_any(x + r * count, count, std::min(kRows<I>, rows) - r, count, columns + r, kRows<I>);
+}
+
 // Functions one by one: compilers make several versions of plain functions only.
 #define MORPHAX_EXTREME_PLACES(Kind, name)                                                        \
   MORPHAX_VECTORIZED_INTEGERS                                                                     \
@@ -102,31 +124,10 @@ using Unsigned = Integer<I, std::numeric_limits<I>::min()>;
       out[r] = static_cast<std::int32_t>(place);                                                  \
     }                                                                                             \
   }                                                                                               \
-  /* Short rows, several of which become columns. */                                              \
   MORPHAX_VECTORIZED_INTEGERS                                                                     \
-  void short_##name(const Kind::Bits* x, std::int64_t rows, std::int64_t count, Kind::Bits flip,  \
-                    std::int32_t* out) {                                                          \
-    using I = Kind::Bits;                                                                         \
-    I columns[kShort * kRows], most[kRows], places[kRows];                                        \
-    for (std::int64_t first = 0; first < rows; first += kRows) {                                  \
-      const std::int64_t width = std::min(kRows, rows - first);                                   \
-      const I* element = x + first * count;                                                       \
-      for (std::int64_t r = 0; r < width; ++r) {                                                  \
-        for (std::int64_t c = 0; c < count; ++c) columns[c * kRows + r] = *element++;             \
-      }                                                                                           \
-      for (std::int64_t r = 0; r < kRows; ++r)                                                    \
-        most[r] = std::numeric_limits<I>::min(), places[r] = 0;                                   \
-      for (std::int64_t c = 0; c < count; ++c) {                                                  \
-        const I* column = columns + c * kRows;                                                    \
-        const I place = static_cast<I>(c);                                                        \
-        for (std::int64_t r = 0; r < kRows; ++r) {                                                \
-          const I key = Kind::representative(Kind::key(column[r], flip));                         \
-          places[r] = key > most[r] ? place : places[r];                                          \
-          most[r] = key > most[r] ? key : most[r];                                                \
-        }                                                                                         \
-      }                                                                                           \
-      for (std::int64_t r = 0; r < width; ++r) out[first + r] = places[r];                        \
-    }                                                                                             \
+  void columns_##name(const Kind::Bits* x, std::int64_t rows, std::int64_t count,                 \
+                      Kind::Bits* columns) {                                                      \
+    make_columns(x, rows, count, columns);                                                        \
   }                                                                                               \
   /* Rows from one on after those that `most` and `places` know, as many as a place can tell. */  \
   MORPHAX_VECTORIZED_INTEGERS                                                                     \
@@ -176,7 +177,7 @@ MORPHAX_EXTREME_PLACES(Unsigned<std::int64_t>, u64)
 template <typename I>
 struct Loops {
   void (*wholes)(const I*, std::int64_t, std::int64_t, I, std::int32_t*);  // rows that lie together
-  void (*shorts)(const I*, std::int64_t, std::int64_t, I, std::int32_t*);
+  void (*columns)(const I*, std::int64_t, std::int64_t, I*);
   void (*rows)(const I*, std::int64_t, std::int64_t, std::int64_t, I, I*, I*);
 };
 
@@ -235,6 +236,21 @@ void reduce(const Loops<I>& loops, const I* x, std::int64_t reduced, std::int64_
   }
 }
 
+// Rows that lie together and are short, several of which become columns.
+template <typename I>
+void short_rows(const Loops<I>& loops, const I* x, std::int64_t rows, std::int64_t count, I flip,
+                std::int32_t* out) {
+  I columns[kShort * kRows<I>], most[kRows<I>], places[kRows<I>];
+  for (std::int64_t first = 0; first < rows; first += kRows<I>) {
+    const std::int64_t width = std::min(kRows<I>, rows - first);
+    loops.columns(x + first * count, rows - first, count, columns);
+    std::fill(most, most + width, std::numeric_limits<I>::min());
+    std::fill(places, places + width, I(0));
+    loops.rows(columns, count, kRows<I>, width, flip, most, places);
+    std::copy(places, places + width, out + first);
+  }
+}
+
 template <typename I>
 ffi::Error run(const Loops<I>& loops, ffi::ThreadPool& pool, const Sizes& n, bool is_min,
                const ffi::AnyBuffer& operand, std::int32_t* out) {
@@ -244,7 +260,7 @@ ffi::Error run(const Loops<I>& loops, ffi::ThreadPool& pool, const Sizes& n, boo
   const std::int64_t most = std::min(all / kWorthDividing, pool.num_threads());
   const auto several = [&](std::int64_t first, std::int64_t last) {
     if (n.inner == 1 && n.reduced < kShort) {
-      loops.shorts(x + first * block, last - first, n.reduced, flip, out + first);
+      short_rows(loops, x + first * block, last - first, n.reduced, flip, out + first);
       return;
     }
     if (n.inner == 1) {
@@ -272,8 +288,9 @@ ffi::Error run(const Loops<I>& loops, ffi::ThreadPool& pool, const Sizes& n, boo
   return ffi::Error::Success();
 }
 
-#define MORPHAX_RUN(I, name) \
-  run(Loops<I>{&wholes_##name, &short_##name, &rows_##name}, pool, n, is_min, x, out->typed_data())
+#define MORPHAX_RUN(I, name)                                                       \
+  run(Loops<I>{&wholes_##name, &columns_##name, &rows_##name}, pool, n, is_min, x, \
+      out->typed_data())
 
 ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer x,
                          ffi::Result<ffi::Buffer<ffi::S32>> out, std::int64_t outer,

@@ -17,9 +17,14 @@
 #include "kernels.h"
 #include "objects.h"
 #include "process_end.h"
+#include "turned_squares.h"
 #include "workers.h"
 
 namespace morphax::transposition {
+
+using turned_squares::kFew;
+using turned_squares::turn_any;
+using turned_squares::turn_few;
 
 namespace {
 
@@ -111,69 +116,6 @@ void copy_rows(const Copy& copy, const T* from, T* to) {
   });
 }
 
-// Elements one by one: `rows` of the array, of `columns` elements, become columns of the copy.
-template <typename T>
-inline void turn_any(const T* from, std::int64_t row, std::int64_t rows, std::int64_t columns,
-                     T* to, std::int64_t column) {
-  for (std::int64_t j = 0; j < columns; ++j) {
-    for (std::int64_t i = 0; i < rows; ++i) to[j * column + i] = from[i * row + j];
-  }
-}
-
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-#define MORPHAX_HAS_SHUFFLES
-#endif
-#endif
-
-#ifdef MORPHAX_HAS_SHUFFLES
-template <typename T>
-struct Vector;
-template <>
-struct Vector<std::uint32_t> {
-  typedef std::uint32_t Type __attribute__((vector_size(16)));
-};
-template <>
-struct Vector<std::uint64_t> {
-  typedef std::uint64_t Type __attribute__((vector_size(16)));
-};
-
-template <typename T>
-inline typename Vector<T>::Type loaded(const T* from) {
-  typename Vector<T>::Type vector;
-  std::memcpy(&vector, from, sizeof(vector));
-  return vector;
-}
-
-template <typename V, typename T>
-inline void store(V vector, T* to) {
-  std::memcpy(to, &vector, sizeof(vector));
-}
-
-// Four by four.
-inline void turn_few(const std::uint32_t* from, std::int64_t row, std::uint32_t* to,
-                     std::int64_t column) {
-  const auto a = loaded(from), b = loaded(from + row);
-  const auto c = loaded(from + 2 * row), d = loaded(from + 3 * row);
-  const auto ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  const auto ba = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const auto cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  const auto dc = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  store(__builtin_shufflevector(ab, cd, 0, 1, 4, 5), to);
-  store(__builtin_shufflevector(ab, cd, 2, 3, 6, 7), to + column);
-  store(__builtin_shufflevector(ba, dc, 0, 1, 4, 5), to + 2 * column);
-  store(__builtin_shufflevector(ba, dc, 2, 3, 6, 7), to + 3 * column);
-}
-
-// Two by two.
-inline void turn_few(const std::uint64_t* from, std::int64_t row, std::uint64_t* to,
-                     std::int64_t column) {
-  const auto a = loaded(from), b = loaded(from + row);
-  store(__builtin_shufflevector(a, b, 0, 2), to);
-  store(__builtin_shufflevector(a, b, 1, 3), to + column);
-}
-#endif
-
 template <typename T>
 inline void turn_square(const T* from, std::int64_t row, T* to, std::int64_t column) {
   turn_any(from, row, kSide, kSide, to, column);
@@ -182,7 +124,7 @@ inline void turn_square(const T* from, std::int64_t row, T* to, std::int64_t col
 #ifdef MORPHAX_HAS_SHUFFLES
 template <typename T>
 inline void turn_by_vectors(const T* from, std::int64_t row, T* to, std::int64_t column) {
-  constexpr std::int64_t few = 16 / sizeof(T);
+  constexpr std::int64_t few = kFew<T>;
   for (std::int64_t j = 0; j < kSide; j += few) {
     for (std::int64_t i = 0; i < kSide; i += few)
       turn_few(from + i * row + j, row, to + j * column + i, column);

@@ -33,6 +33,9 @@ PLACES = [
     *[((300, 217), 0), ((300, 217), 1), ((3, 20_000), 0), ((3, 20_000), 1), ((70_001,), 0)],
     *[((20_000, 3), 0), ((5, 7, 1001), 1), ((2100, 17), 0), ((5000, 8), 1), ((2000, 31), 1)],
     *[((130, 2, 300), 1), ((4, 1024, 9), 1), ((9, 4096, 1), 1)],
+    # Short rows in squares of 2, 4, 8 and 16, with rests on both sides.
+    *[((6555, 5), 1), ((4683, 7), 1), ((3641, 9), 1), ((2521, 13), 1), ((2049, 16), 1)],
+    *[((1729, 19), 1), ((1367, 24), 1)],
 ]
 
 
@@ -116,6 +119,24 @@ def test_places_are_those_of_the_first(kind: str, dtype: Any) -> None:
             wide = x.astype(np.float64) if dtype in DTYPES else x
         np.testing.assert_array_equal(largest, wide.argmax(axis), f"{shape}, {axis}")
         np.testing.assert_array_equal(least, wide.argmin(axis), f"{shape}, {axis}")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16], ids=lambda d: d.__name__)
+def test_the_first_nan_of_short_rows_wins_at_every_place(dtype: Any) -> None:
+    arrays = []
+    for count in range(5, 41, 3):
+        rows = 2**15 // count + 2
+        first = np.arange(rows) % count
+        x = np.full((rows, count), np.inf, dtype)
+        x[np.arange(rows), first] = np.where(first % 2 == 0, np.nan, -np.nan)
+        x[np.arange(rows), np.maximum(first, count - 2)] = np.nan
+        arrays.append(x)
+    with jax.enable_x64(True), jax.cpu_engine("xla"):
+        found = jax.jit(lambda arrays: [(x.argmax(1), x.argmin(1)) for x in arrays])(arrays)
+    for x, (largest, least) in zip(arrays, found, strict=True):
+        expected = np.arange(x.shape[0]) % x.shape[1]
+        np.testing.assert_array_equal(largest, expected, f"{x.shape}")
+        np.testing.assert_array_equal(least, expected, f"{x.shape}")
 
 
 def test_large_operands_are_divided_among_threads() -> None:

@@ -24,7 +24,11 @@ MARGIN: Final = 1.5
 """So many times as fast as XLA a program must be expected to be."""
 
 _MARGIN_OF_VECTORS: Final = 1.15
-"""The same where large arrays are gone through by vectors, one by one: there is less to doubt."""
+"""The same where large arrays, or many values of pairs of few numbers, are gone through by vectors,
+one by one: there is less to doubt."""
+
+_MANY_VECTORS: Final = 2e4
+"""Nanoseconds that a program of vectors takes where its values are many."""
 
 _MARGIN_OF_LONG: Final = 1.0
 _MANY_STATEMENTS: Final = 3000
@@ -86,6 +90,8 @@ def judged(program: LoopProgram) -> Verdict:
         margin = _MARGIN_OF_VECTORS if is_of_vectors else MARGIN
         if is_large and of_scalars > _SMALL * native:
             margin = _MARGIN_OF_ROWS
+    elif native > _MANY_VECTORS and not work.steps and of_scalars < _SMALL * native:
+        margin = min(margin, _MARGIN_OF_VECTORS)
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     is_long = not is_of_vectors and native > _LONGEST
     if is_long and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > _LONGEST:

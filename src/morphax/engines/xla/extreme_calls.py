@@ -27,8 +27,8 @@ _WITH_PLACES: Final = _DTYPES | frozenset(map(np.dtype, "?bhilqBHILQ"))
 _LONGEST: Final = 2**31 - 1
 """Of an axis: places are numbers of int32."""
 
-_SHORTEST: Final = 8
-"""Of rows that lie together: in shorter ones XLA compares all elements at once."""
+_SHORTEST: Final = 5
+"""Of rows that lie together: in shorter ones programs compare all elements at once."""
 
 
 def may_call_extremes(b: Builder, aval: Any) -> bool:

@@ -18,7 +18,7 @@
 PYTHON ?= $(shell sh tools/find_python.sh 3.11)
 NEWER ?= 3.13
 JOBS ?= 2
-SAMPLE ?= 45
+SAMPLE ?= 50
 SECONDS ?= 600
 SEED ?= $(shell date +%s)
 

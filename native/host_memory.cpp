@@ -18,6 +18,7 @@
 
 #include "block_pool.h"
 #include "freed_memory.h"
+#include "process_end.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -154,6 +155,7 @@ class HostMemory {
     PyArrayObject* array = as_array(source);
     nb::object dtype = plain_dtype(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
     nb::object copy = new_array(PyArray_NDIM(array), PyArray_DIMS(array), std::move(dtype));
+    const process_end::Call under_way;  // NumPy gives Python's lock away meanwhile
     if (PyArray_CopyInto(as_array(copy), array) < 0) throw nb::python_error();
     return copy;
   }

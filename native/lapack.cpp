@@ -84,6 +84,7 @@ class Plan {
       found.append(std::move(array));
     }
     {
+      const process_end::Call call;  // the library is taken down at the end of the process
       const process_end::OthersRun others_run;
       run(at);
     }

@@ -279,6 +279,7 @@ nb::object product(nb::handle x, nb::handle y) {
   npy_intp shape[] = {count, PyArray_DIM(a, axis), PyArray_DIM(b, axis + 1)};
   nb::object result = checked(PyArray_EMPTY(axis + 2, shape + 1 - axis, type, 0));
   void* out = PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr()));
+  const process_end::Call call;  // the library is taken down at the end of the process
   const process_end::OthersRun others_run;
   type == NPY_FLOAT ? multiply_stacks<float>(a, b, count, out)
                     : multiply_stacks<double>(a, b, count, out);

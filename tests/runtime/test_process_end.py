@@ -31,6 +31,7 @@ print("at the end")
 
 _FUNCTIONS = {
     "eager": "f = lambda x: jnp.sin(x) @ x",
+    "copies of NumPy's": "f = jnp.array",
     "native": "f = jax.jit(lambda x: jnp.sin(x) + 1)",
     "a loop": "f = jax.jit(lambda x: jax.lax.fori_loop(0, 100, lambda _, c: jnp.sin(c), x))",
     "xla": "f = jax.jit(lambda x: jnp.sort(x @ x), compiler_options={'jax_cpu_engine': 'xla'})",
@@ -41,6 +42,7 @@ _FUNCTIONS = {
 
 
 @pytest.mark.skipif(part("process_end") is None, reason="threads wait in compiled code")
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", _FUNCTIONS)
 def test_the_process_ends_while_other_threads_compute(kind: str) -> None:
     script = _SCRIPT.format(function=_FUNCTIONS[kind])

@@ -84,7 +84,7 @@ def _place(name: str, shape: Shape, axis: int) -> int:
         raise AxisError(
             message(
                 f"jnp.{name}",
-                given="arrays of shape (), which have no axis",
+                given="an array of shape (), which has no axis",
                 expected="arrays that have the axis along which they are joined",
                 fix="Use jnp.stack, which makes a new axis.",
             )

@@ -32,8 +32,8 @@ def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
 
     Example:
         >>> from morphax.scipy.stats import betabinom
-        >>> betabinom.logpmf(0, 1, 1.0, 1.0)
-        Array(-0.6931472, dtype=float32, weak_type=True)
+        >>> betabinom.logpmf(0, 1, 1.0, 1.0).round(5)
+        Array(-0.69315, dtype=float32, weak_type=True)
     """
     count, inside, n, a, b = counted("betabinom.logpmf", k, loc, n, a, b)
     inside = inside & ~(count > n)

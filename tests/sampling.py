@@ -4,9 +4,9 @@ Thousands of records, each tested in many ways, take longer than a run may.  A t
 one record in so many, by a hash of its own name and the record's, and of each operation at least
 one (`sample`); or one combination of its parameters in so many, and each value of a parameter at
 least once (``@pytest.mark.sampled(one_in)``).  Of a test with many parameters that says nothing a
-run takes a third or a quarter, and at least one of each operation.  They are the same in every run, so
-that a failure comes back, and others for another test.  ``MORPHAX_TEST_WHOLE=1`` takes all (``make
-test-whole``), ``MORPHAX_TEST_SALT=1``, ``2`` … take others.
+run takes a third or a quarter, and at least one of each operation.  They are the same in every run,
+so that a failure comes back, and others for another test.  ``MORPHAX_TEST_WHOLE=1`` takes all
+(``make test-whole``), ``MORPHAX_TEST_SALT=1``, ``2`` … take others.
 """
 
 from __future__ import annotations

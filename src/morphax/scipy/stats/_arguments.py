@@ -67,8 +67,8 @@ def shifted(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[Any]:
 
 def placed(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[Any]:
     """The same, with NaN for a scale that is not positive."""
-    x, loc, scale, *rest = arguments(name, x, loc, scale, *shape)
-    return [x - loc, positive(scale), *rest]
+    distance, scale, *rest = shifted(name, x, loc, scale, *shape)
+    return [distance, positive(scale), *rest]
 
 
 def standardized(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[Any]:
@@ -80,6 +80,12 @@ def standardized(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[A
 def inside(is_outside: Any, distance: Any, other: Any) -> Any:
     """A distance, with another one where it is outside of the support; it moves with none."""
     return jnp.where(is_outside, lax.stop_gradient(other), distance)
+
+
+def from_zero(distance: Any, scale: Any) -> tuple[Any, Any]:
+    """A distance or, where it is negative, the scale; and where it is, beside a positive scale."""
+    below = (distance < 0) & (scale > 0)
+    return inside(below, distance, scale), below
 
 
 def strong(x: Any) -> Any:

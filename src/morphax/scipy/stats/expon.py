@@ -15,7 +15,7 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from ...numpy.half_precision import in_float32
-from ._arguments import arguments, inside, placed, positive, probability, standardized
+from ._arguments import arguments, from_zero, placed, positive, probability, standardized
 from ._ends import exponential, of_quotient
 
 
@@ -36,8 +36,8 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def _within(name: str, x: Any, loc: Any, scale: Any) -> list[Any]:
     """x − `loc` or, where it is negative, `scale`; `scale` or NaN; and where that is."""
     distance, scale = placed(name, x, loc, scale)
-    below = (distance < 0) & (scale > 0)
-    return [inside(below, distance, scale), scale, below]
+    inner, below = from_zero(distance, scale)
+    return [inner, scale, below]
 
 
 _density = exponential(logpdf, 3)

@@ -18,7 +18,7 @@ from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from ..special._deviances import gamma_deviance, log_ratio, one_minus_ratio
 from ..special._scaled_factorials import log_scaled_factorial, slope_of_factorial_p
-from ._arguments import arguments, inside, placed, positive
+from ._arguments import arguments, from_zero, placed, positive
 from ._ends import of_quotient
 from ._tails import log_igamma_p, log_igammac_p
 
@@ -26,9 +26,8 @@ from ._tails import log_igamma_p, log_igammac_p
 def _within(name: str, x: Any, a: Any, loc: Any, scale: Any) -> list[Any]:
     """x − `loc`, or `scale` below 0; `scale` or NaN; a or NaN; and where z < 0 < a."""
     distance, scale, a = placed(name, x, loc, scale, a)
-    below, defined = (distance < 0) & (scale > 0), a > 0
-    inner, a = inside(below, distance, scale), jnp.where(defined, a, np.nan)
-    return [inner, scale, a, below & defined]
+    inner, below = from_zero(distance, scale)
+    return [inner, scale, jnp.where(a > 0, a, np.nan), below & (a > 0)]
 
 
 @replayed(4)
@@ -48,8 +47,8 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def _log_density(distance: Any, a: Any, scale: Any) -> Any:
     scale = positive(scale)
     a = jnp.where(a > 0, a, np.nan)
-    below = (distance < 0) & (scale > 0)
-    deviance = _deviance(inside(below, distance, scale), scale, a)
+    inner, below = from_zero(distance, scale)
+    deviance = _deviance(inner, scale, a)
     value = -log_scaled_factorial(a) - deviance - lax.log(scale)
     return jnp.where(below & (a > 0), -np.inf, value)
 

@@ -725,6 +725,16 @@ def test_functions_of_the_c_library_count_by_what_they_take(
     assert native.judged(native.translated(jaxpr, options).loops).accepts is accepts
 
 
+def test_values_of_many_pairs_of_few_numbers_are_machine_code() -> None:
+    def total(x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.sum(jnp.exp(jnp.add(*jnp.meshgrid(x, y))))
+
+    grids = jnp.ones(600, jnp.float32)
+    jaxpr = jax.jit(jax.grad(total, (0, 1))).trace(grids, grids).jaxpr
+    options = Options("total", cpu_engine="native")
+    assert native.judged(native.translated(jaxpr, options).loops).accepts
+
+
 def test_the_order_of_maxima_of_scalars_is_the_programs() -> None:
     """LLVM moves its own form, so that each step of a chain waits for more operations."""
 

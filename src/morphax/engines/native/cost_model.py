@@ -28,7 +28,9 @@ _MARGIN_OF_VECTORS: Final = 1.15
 one by one: there is less to doubt."""
 
 _MANY_VECTORS: Final = 2e4
-"""Nanoseconds that a program of vectors takes where its values are many."""
+_OF_ELEMENT: Final = 20.0
+"""Nanoseconds that a program of vectors takes, and for each element of its largest array, where its
+values are many more than these elements."""
 
 _MARGIN_OF_LONG: Final = 1.0
 _MANY_STATEMENTS: Final = 3000
@@ -90,7 +92,11 @@ def judged(program: LoopProgram) -> Verdict:
         margin = _MARGIN_OF_VECTORS if is_of_vectors else MARGIN
         if is_large and of_scalars > _SMALL * native:
             margin = _MARGIN_OF_ROWS
-    elif native > _MANY_VECTORS and not work.steps and of_scalars < _SMALL * native:
+    elif (
+        native > max(_MANY_VECTORS, _OF_ELEMENT * largest)
+        and not work.steps
+        and of_scalars < _SMALL * native
+    ):
         margin = min(margin, _MARGIN_OF_VECTORS)
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     is_long = not is_of_vectors and native > _LONGEST

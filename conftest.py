@@ -8,8 +8,12 @@ environment is respected: with a directory that stays, the next run hardly compi
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
+from collections.abc import Generator
+
+import pytest
 
 # Who reads a failure of a test wants to see where in the package it comes from.
 os.environ.setdefault("JAX_TRACEBACK_FILTERING", "off")
@@ -19,6 +23,17 @@ _folder = None
 if _VARIABLE not in os.environ:
     _folder = tempfile.TemporaryDirectory(prefix="morphax-tests-")
     os.environ[_VARIABLE] = _folder.name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave the tests themselves out of every search for cycles: there are tens of thousands."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_unconfigure() -> None:

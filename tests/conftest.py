@@ -7,6 +7,8 @@ once are tests of that; `test_replay.py` compares these calls with those that ar
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,3 +31,11 @@ def two_devices() -> list[Any]:
     found = morphax.devices("cpu")[:2]
     assert len(found) == 2, "something made the CPU client before the tests could configure it"
     return list(found)
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """Search for cycles among the modules of tests too (see the other `conftest.py`)."""
+    gc.unfreeze()
+    yield
+    gc.freeze()

@@ -59,6 +59,7 @@ def test_leaks_are_found(transform: Callable[..., Any]) -> None:
     assert "in the variable kept of into_list" in told
 
 
+@pytest.mark.usefixtures("thawed")
 def test_who_refers_to_the_tracer_is_told() -> None:
     layer = Layer()
     with jax.checking_leaks():

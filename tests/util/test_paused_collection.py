@@ -86,6 +86,7 @@ def in_generation(thing: object, number: int) -> bool:
     return any(x is thing for x in gc.get_objects(number))
 
 
+@pytest.mark.usefixtures("thawed")
 def test_what_imports_make_is_old() -> None:
     with importing():
         assert not gc.isenabled()

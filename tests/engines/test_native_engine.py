@@ -705,36 +705,6 @@ def test_the_native_engine_passes_the_tests_of_operations() -> None:
     assert run.returncode == 0, run.stdout[-3000:]
 
 
-@pytest.mark.parametrize(
-    ("function", "count", "accepts"),
-    [
-        (lax.erf, 500, True),
-        (lax.erf, 10_000, False),
-        (lax.erfc, 500, True),
-        (jax.scipy.special.erfcx, 1000, True),
-        (lax.lgamma, 100, True),
-        (lax.lgamma, 10_000, False),
-    ],
-)
-def test_functions_of_the_c_library_count_by_what_they_take(
-    function: Any, count: int, accepts: bool
-) -> None:
-    # XLA has a short polynomial for erf, which wins where there are many numbers.
-    jaxpr = jax.jit(function).trace(jnp.ones(count, jnp.float32)).jaxpr
-    options = Options("f", cpu_engine="native")
-    assert native.judged(native.translated(jaxpr, options).loops).accepts is accepts
-
-
-def test_values_of_many_pairs_of_few_numbers_are_machine_code() -> None:
-    def total(x: jax.Array, y: jax.Array) -> jax.Array:
-        return jnp.sum(jnp.exp(jnp.add(*jnp.meshgrid(x, y))))
-
-    grids = jnp.ones(600, jnp.float32)
-    jaxpr = jax.jit(jax.grad(total, (0, 1))).trace(grids, grids).jaxpr
-    options = Options("total", cpu_engine="native")
-    assert native.judged(native.translated(jaxpr, options).loops).accepts
-
-
 def test_the_order_of_maxima_of_scalars_is_the_programs() -> None:
     """LLVM moves its own form, so that each step of a chain waits for more operations."""
 

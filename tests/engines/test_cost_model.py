@@ -1,0 +1,46 @@
+"""What the estimates of both engines' times decide, by the kind of work that a program does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax import lax
+from morphax.engines import native
+from morphax.engines.engine import Options
+
+
+def is_machine_code(jaxpr: Any) -> bool:
+    options = Options("f", cpu_engine="native")
+    return native.judged(native.translated(jaxpr, options).loops).accepts
+
+
+@pytest.mark.parametrize(
+    ("function", "count", "accepts"),
+    [
+        (lax.erf, 500, True),
+        (lax.erf, 10_000, False),
+        (lax.erfc, 500, True),
+        (jax.scipy.special.erfcx, 1000, True),
+        (lax.lgamma, 100, True),
+        (lax.lgamma, 10_000, False),
+    ],
+)
+def test_functions_of_the_c_library_count_by_what_they_take(
+    function: Any, count: int, accepts: bool
+) -> None:
+    # XLA has a short polynomial for erf, which wins where there are many numbers.
+    jaxpr = jax.jit(function).trace(jnp.ones(count, jnp.float32)).jaxpr
+    assert is_machine_code(jaxpr) is accepts
+
+
+def test_values_of_many_pairs_of_few_numbers_are_machine_code() -> None:
+    def total(x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.sum(jnp.exp(jnp.add(*jnp.meshgrid(x, y))))
+
+    grids = jnp.ones(600, jnp.float32)
+    jaxpr = jax.jit(jax.grad(total, (0, 1))).trace(grids, grids).jaxpr
+    assert is_machine_code(jaxpr)

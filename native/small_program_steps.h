@@ -18,7 +18,9 @@ namespace morphax::small_programs {
 
 namespace nb = nanobind;
 
+// Registers are of words, one or two for each number.
 using Word = std::uint32_t;
+using Wide = std::uint64_t;
 
 struct Step;
 using Run = void (*)(const Step& step, Word* const* places);
@@ -40,7 +42,7 @@ struct Windows {
   std::vector<std::int32_t> limits, strides;  // of starts, along each axis
   std::size_t count = 0;                      // of windows
   bool moves = false;                         // inside, those that leave the operand
-  Word fill = 0;                              // what is taken outside
+  Wide fill = 0;                              // what is taken outside
 };
 
 struct Step {
@@ -48,11 +50,12 @@ struct Step {
   std::vector<std::size_t> operands;  // registers
   std::size_t out = 0;                // a register
   std::size_t count = 0;              // of the elements of the result
+  std::size_t width = 1;              // words of each
   fused::Loop loop = nullptr;
   UfuncLoop numpys;
   std::vector<Element> elements;           // that are taken
   std::shared_ptr<const Windows> windows;  // that are taken or replaced
-  Word identity = 0;                       // the bits of it
+  Wide identity = 0;                       // the bits of it
   bool multiplies = false;                 // in float64
   std::size_t outer = 0, along = 0;        // sizes in front of, and along what is reduced
 };
@@ -60,6 +63,7 @@ struct Step {
 // A register: of an operand, a constant, a step, or part of another.
 struct Register {
   std::size_t count;
+  std::size_t width = 1;        // words of each element
   std::ptrdiff_t part_of = -1;  // if not, it has memory of its own
   std::size_t start = 0;
   const Word* known = nullptr;  // the words, if they depend on no operand
@@ -68,9 +72,10 @@ struct Register {
 
 [[noreturn]] void refuse(PyObject* error, const char* reason);
 
-// The step that a tuple describes.  It reads registers there are, and writes `count` words to
-// register number `out`.
-Step step_of(nb::handle given, const std::vector<Register>& registers, std::size_t out,
-             std::size_t count);
+// The words of a number of so many bytes.
+std::size_t words_of(nb::handle itemsize);
+
+// The step that a tuple describes.  It reads registers there are, and writes register number `out`.
+Step step_of(nb::handle given, const std::vector<Register>& registers, std::size_t out);
 
 }  // namespace morphax::small_programs

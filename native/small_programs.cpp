@@ -1,9 +1,10 @@
 // Programs on few numbers, operation after operation, as one call.
 //
 // NumPy's part of an operation on ten numbers is some nanoseconds; the rest of its time goes into
-// the arrays around it.  Here a run of operations on words of 32 bits works on plain memory, and
-// only what comes in and goes out is an array.  `morphax/engines/reference/small_programs.py` finds
-// such runs and says what the steps are.  Elementwise operations are those of chains
+// the arrays around it.  Here a run of operations on numbers of 32 or 64 bits works on plain
+// memory, and only what comes in and goes out is an array.
+// `morphax/engines/reference/small_programs.py` finds such runs and says what the steps are.
+// Elementwise operations are those of chains
 // (`fused_operations.cpp`) or NumPy's own inner loops, so results have the bits of single
 // operations.  Booleans are the words 0 and 1 inside.
 #include "small_programs.h"
@@ -33,7 +34,7 @@ constexpr std::size_t kOnStack = 8192;
 constexpr std::size_t kAligned = 16;
 struct Operand {
   std::size_t count;
-  bool is_boolean;
+  std::size_t bytes;  // of an element: truth values are of one
 };
 
 struct Result {
@@ -103,9 +104,9 @@ nb::object call_program(const Program& program, PyObject* const* operands, std::
     auto* numpy = reinterpret_cast<PyArrayObject*>(array.ptr());
     const Operand& operand = program.operands[i];
     if (static_cast<std::size_t>(PyArray_SIZE(numpy)) != operand.count ||
-        PyArray_ITEMSIZE(numpy) != (operand.is_boolean ? 1 : 4))
+        static_cast<std::size_t>(PyArray_ITEMSIZE(numpy)) != operand.bytes)
       refuse(PyExc_ValueError, "a small program on arrays of another size");
-    if (operand.is_boolean) {
+    if (operand.bytes == 1) {
       const auto* flags = static_cast<const std::uint8_t*>(PyArray_DATA(numpy));
       fused::words_of_flags(flags, operand.count, memory[i]);
     } else {
@@ -123,18 +124,18 @@ nb::object call_program(const Program& program, PyObject* const* operands, std::
   for (std::size_t i = count; i < program.registers.size(); ++i) {
     const Register& one = program.registers[i];
     if (one.part_of >= 0 && one.known == nullptr)
-      memory.place(i, memory[static_cast<std::size_t>(one.part_of)] + one.start);
+      memory.place(i, memory[static_cast<std::size_t>(one.part_of)] + one.start * one.width);
   }
   for (const Step& step : program.steps) step.run(step, memory.places());
   for (std::size_t i = 0; i < program.results.size(); ++i) {
     const Result& result = program.results[i];
     if (result.in_place) continue;
     void* data = PyArray_DATA(reinterpret_cast<PyArrayObject*>(results[i]));
-    const std::size_t size = program.registers[result.of].count;
+    const Register& one = program.registers[result.of];
     if (result.dtype == NPY_BOOL) {
-      fused::flags_of_words(memory[result.of], size, static_cast<std::uint8_t*>(data));
+      fused::flags_of_words(memory[result.of], one.count, static_cast<std::uint8_t*>(data));
     } else {
-      std::copy_n(memory[result.of], size, static_cast<Word*>(data));
+      std::copy_n(memory[result.of], one.count * one.width, static_cast<Word*>(data));
     }
   }
   return results.size() == 1 ? results.pop() : tuple_of(results.data(), results.size());
@@ -203,11 +204,11 @@ void lay_out(Program& program) {
   std::vector<std::vector<std::size_t>> done(program.steps.size() + 1);
   const auto place = [&](std::size_t i) {
     Register& one = program.registers[i];
-    one.offset = static_cast<std::ptrdiff_t>(layout.take(one.count));
+    one.offset = static_cast<std::ptrdiff_t>(layout.take(one.count * one.width));
     done[last_use[i]].push_back(i);
   };
   for (std::size_t i = 0; i < program.operands.size(); ++i) {
-    if (program.operands[i].is_boolean) place(i);
+    if (program.operands[i].bytes == 1) place(i);
   }
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const std::size_t out = program.steps[i].out;
@@ -215,28 +216,31 @@ void lay_out(Program& program) {
         std::any_of(program.results.begin(), program.results.end(),
                     [out](const Result& one) { return one.in_place && one.of == out; });
     if (!in_place) place(out);
-    for (std::size_t of : done[i])
-      layout.give_back(static_cast<std::size_t>(program.registers[of].offset),
-                       program.registers[of].count);
+    for (std::size_t of : done[i]) {
+      const Register& one = program.registers[of];
+      layout.give_back(static_cast<std::size_t>(one.offset), one.count * one.width);
+    }
   }
   program.words = layout.words;
 }
 
+// Appends a register of elements that lie in a row in another one.
+void add_part(Program& program, nb::handle given) {
+  const auto of = nb::cast<std::size_t>(given[1][0]), count = nb::cast<std::size_t>(given[2]);
+  const auto start = nb::cast<std::size_t>(given[4]);
+  if (of >= program.registers.size() || start + count > program.registers[of].count)
+    refuse(PyExc_IndexError, "a part that does not exist");
+  const auto [width, known] = std::pair(program.registers[of].width, program.registers[of].known);
+  program.registers.push_back({count, width, static_cast<std::ptrdiff_t>(of), start,
+                               known == nullptr ? nullptr : known + start * width});
+}
+
 // Appends a step and its register; what depends on no operand is worked out at once.
 void add_step(Program& program, nb::handle given) {
-  const auto count = nb::cast<std::size_t>(given[2]);
+  if (nb::cast<std::string_view>(given[0]) == "part") return add_part(program, given);
   const std::size_t out = program.registers.size();
-  if (nb::cast<std::string_view>(given[0]) == "part") {
-    const auto of = nb::cast<std::size_t>(given[1][0]), start = nb::cast<std::size_t>(given[3]);
-    if (of >= out || start + count > program.registers[of].count)
-      refuse(PyExc_IndexError, "a part that does not exist");
-    const Word* known = program.registers[of].known;
-    program.registers.push_back({count, static_cast<std::ptrdiff_t>(of), start,
-                                 known == nullptr ? nullptr : known + start});
-    return;
-  }
-  const Step step = step_of(given, program.registers, out, count);
-  program.registers.push_back({count});
+  const Step step = step_of(given, program.registers, out);
+  program.registers.push_back({step.count, step.width});
   std::vector<Word*> places(out + 1, nullptr);
   for (std::size_t i : step.operands) places[i] = const_cast<Word*>(program.registers[i].known);
   if (std::any_of(step.operands.begin(), step.operands.end(),
@@ -244,23 +248,35 @@ void add_step(Program& program, nb::handle given) {
     program.steps.push_back(step);
     return;
   }
-  program.registers[out].known = places[out] = program.keep(count);
+  program.registers[out].known = places[out] = program.keep(step.count * step.width);
   step.run(step, places.data());
+}
+
+void add_operand(Program& program, nb::handle given) {
+  const auto count = nb::cast<std::size_t>(given[0]), bytes = nb::cast<std::size_t>(given[1]);
+  program.operands.push_back({count, bytes});
+  program.registers.push_back({count, bytes == 1 ? 1 : words_of(given[1])});
+}
+
+void add_constant(Program& program, nb::handle given) {
+  const std::size_t width = words_of(given[1]);
+  Word* words = program.keep(width);
+  const auto bits = nb::cast<Wide>(given[0]);
+  std::memcpy(words, &bits, width * sizeof(Word));  // the low word comes first
+  program.registers.push_back({1, width, -1, 0, words});
+}
+
+std::size_t itemsize_of(int dtype) {
+  const nb::object descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(dtype)));
+  return static_cast<std::size_t>(PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(descr.ptr())));
 }
 
 // Registers are numbered in this order: operands, constants, steps.
 nb::object make(nb::sequence operands, nb::sequence constants, nb::sequence steps,
                 nb::sequence results) {
   auto program = std::make_unique<Program>();
-  for (nb::handle operand : operands) {
-    program->operands.push_back({nb::cast<std::size_t>(operand[0]), nb::cast<bool>(operand[1])});
-    program->registers.push_back({program->operands.back().count});
-  }
-  for (nb::handle bits : constants) {
-    Word* word = program->keep(1);
-    *word = nb::cast<Word>(bits);
-    program->registers.push_back({1, -1, 0, word});
-  }
+  for (nb::handle operand : operands) add_operand(*program, operand);
+  for (nb::handle constant : constants) add_constant(*program, constant);
   for (nb::handle step : steps) add_step(*program, step);
   std::vector<bool> placed(program->registers.size());
   for (nb::handle result : results) {
@@ -277,7 +293,8 @@ nb::object make(nb::sequence operands, nb::sequence constants, nb::sequence step
       shape.push_back(nb::cast<npy_intp>(n));
       size *= nb::cast<std::size_t>(n);
     }
-    if (size != one.count) refuse(PyExc_ValueError, "a result of another size");
+    if (size != one.count || (dtype != NPY_BOOL && itemsize_of(dtype) != one.width * sizeof(Word)))
+      refuse(PyExc_ValueError, "a result of another size");
     program->results.push_back({of, dtype, in_place, std::move(shape)});
   }
   lay_out(*program);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,8 @@ _POINTS = {
     "float32": np.array([0, -0.0, 1.5, -2, 3e38, 1e-42, np.inf, -np.inf, np.nan], np.float32),
     "int32": np.array([0, 1, -1, 7, 2**31 - 1, -(2**31)], np.int32),
     "uint32": np.array([0, 1, 7, 2**32 - 1], np.uint32),
+    "float64": np.array([0, -0.0, 1.5, -2, 1e308, 5e-324, np.inf, -np.inf, np.nan]),
+    "int64": np.array([0, 1, -1, 7, 2**63 - 1, -(2**63)]),
     "bool": np.array([False, True]),
 }
 _STARTS = np.array([0, 1, 2, 3, -1, 5, 100, 2**31 - 1, -(2**31)], np.int32)
@@ -42,8 +45,9 @@ def _check(function: Any, *operands: Any) -> None:
     result, alone = np.asarray(program(list(operands))), np.asarray(alone)
     assert result.dtype == alone.dtype
     assert result.shape == alone.shape
-    if result.dtype == np.float32:
-        result, alone = (np.where(np.isnan(x), np.float32(np.nan), x) for x in (result, alone))
+    if result.dtype.kind == "f":
+        nan = result.dtype.type(np.nan)
+        result, alone = (np.where(np.isnan(x), nan, x) for x in (result, alone))
     assert result.tobytes() == alone.tobytes()
 
 
@@ -67,6 +71,13 @@ def _numbers(draw: np.random.Generator) -> tuple[Any, ...]:
     return shape, (*batch, len(indexed)), numbers, tuple(sizes)
 
 
+@pytest.fixture
+def wide(dtype: str) -> Iterator[None]:
+    with jax.enable_x64(dtype.endswith("64")):
+        yield
+
+
+@pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("dtype", _POINTS)
 @pytest.mark.parametrize("seed", range(40))
 def test_gathers_and_scatters(seed: int, dtype: str) -> None:
@@ -85,6 +96,7 @@ def test_gathers_and_scatters(seed: int, dtype: str) -> None:
             _check(partial(scatter, dimension_numbers=scatters, mode=mode), x, indices, updates)
 
 
+@pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("shape", [(1,), (7,), (3, 4), (2, 3, 2)])
 @pytest.mark.parametrize("dtype", _POINTS)
 def test_dynamic_slices(shape: tuple[int, ...], dtype: str) -> None:
@@ -128,18 +140,19 @@ def test_repeated_places_take_updates_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ((4, [5]), IndexError),
-        ((4, [-1]), IndexError),
-        ((6, [3]), IndexError),
-        ((5, [2000]), ValueError),
-        ((7, [-1]), IndexError),
-        ((8, [1, 1]), ValueError),
+        ((5, [5]), IndexError),
+        ((5, [-1]), IndexError),
+        ((7, [3]), IndexError),
+        ((6, [2000]), ValueError),
+        ((8, [-1]), IndexError),
+        ((9, [1, 1]), ValueError),
         ((1, [0]), ValueError),
+        ((3, 8), ValueError),
     ],
 )
 def test_windows_outside_of_memory_are_refused(change: tuple[int, Any], error: type) -> None:
-    step: list[Any] = ["windows", [0, 1], 1, "", [1], [0], [0], [3], [1], True, 0]
-    operands, results = [(5, False), (1, False)], [(2, 11, (1,))]
+    step: list[Any] = ["windows", [0, 1], 1, 4, "", [1], [0], [0], [3], [1], True, 0]
+    operands, results = [(5, 4), (1, 4)], [(2, 11, (1,))]
     small_programs.native.make(operands, [], [tuple(step)], results)
     step[change[0]] = change[1]
     with pytest.raises(error):

@@ -153,12 +153,6 @@ def bits_of(number: np.ndarray[Any, Any]) -> tuple[int, int]:
     return int(number) if number.dtype == bool else int(number.view(np.uint32)), 4
 
 
-def word_of(literal: Literal) -> int:
-    """The bits of a number, or a truth value as 0 or 1."""
-    number = np.asarray(literal.val, literal.aval.dtype)
-    return int(number) if number.dtype == bool else int(number.view(np.uint32))
-
-
 def chains(
     equations: Iterable[Equation], results: Sequence[Atom], constants: Mapping[Var, Any]
 ) -> list[Equation | Chain]:

@@ -1,8 +1,8 @@
 """Runs of operations on few numbers, which a compiled function computes without arrays between.
 
 Of an eager call on ten numbers most time goes into the arrays around NumPy's loops.  Where
-operations on words of 32 bits follow one another in a program, `native/small_programs.cpp` does
-them on plain memory:
+operations on numbers of 32 or 64 bits follow one another in a program,
+`native/small_programs.cpp` does them on plain memory:
 
 - elementwise operations that chains have (`fusion.py`), and those whose kernel is a function of
   NumPy, by NumPy's own inner loop;
@@ -30,22 +30,24 @@ from .fusion import (
     DRAWS,
     OPERATIONS,
     Chain,
+    bits_of,
     chains,
     dtype_name,
     loop_of,
     operation_of,
-    word_of,
 )
 from .windows import Windows
 
 native: Any = part("small_programs")
 _MOST_ELEMENTS = 1024
-_FLOAT = np.dtype(np.float32)
+_FLOATS = frozenset(map(np.dtype, ("float32", "float64")))
 _BOOL = np.dtype(np.bool_)
-_DTYPES = frozenset({_FLOAT, _BOOL, np.dtype(np.int32), np.dtype(np.uint32)})
+_WORDS = frozenset(map(np.dtype, ("float32", "int32", "uint32")))
+_PAIRS = frozenset(map(np.dtype, ("float64", "int64", "uint64")))
+_DTYPES = _WORDS | _PAIRS | {_BOOL}
 # Operations of chains that leave the words as they are.
 _UNCHANGED = frozenset(
-    [f"{a}_as_{b}" for a in _DTYPES for b in _DTYPES if _BOOL not in (a, b)]
+    [f"{a}_as_{b}" for alike in (_WORDS, _PAIRS) for a in alike for b in alike]
     + [f"{a}_of_{a}" for a in _DTYPES]
     + ["int32_of_bool", "uint32_of_bool"]
 )
@@ -78,7 +80,7 @@ class SmallProgram:
         for eqn in self.equations:
             registers.add(eqn)
         results = [(registers.of(v), aval_of(v).dtype.num, aval_of(v).shape) for v in self.outputs]
-        operands = [(aval_of(v).size, aval_of(v).dtype == _BOOL) for v in self.inputs]
+        operands = [(aval_of(v).size, aval_of(v).dtype.itemsize) for v in self.inputs]
         made: Callable[..., Any] = native.make(
             operands, registers.constants, registers.steps, results
         )
@@ -94,9 +96,10 @@ class _Registers:
     """
 
     def __init__(self, inputs: Sequence[Var], equations: Sequence[Equation]) -> None:
-        self.constants: list[int] = []
+        self.constants: list[tuple[int, int]] = []
         self.steps: list[Step] = []
         self._sizes = [aval_of(v).size for v in inputs]
+        self._bytes = [_bytes_of(aval_of(v).dtype) for v in inputs]
         # Of each element of a variable the register, and the place in it.
         self._elements: dict[int, np.ndarray[Any, Any]] = {}
         self._whole: dict[int, int] = {}
@@ -105,8 +108,9 @@ class _Registers:
             self._is_register(v, i)
         for atom in [a for eqn in equations for a in eqn.invars]:
             if type(atom) is Literal and id(atom) not in self._whole:
-                self.constants.append(word_of(atom))
+                self.constants.append(bits_of(np.asarray(atom.val, atom.aval.dtype)))
                 self._sizes.append(1)
+                self._bytes.append(self.constants[-1][1])
                 self._is_register(atom, len(self._sizes) - 1)
 
     def add(self, eqn: Equation) -> None:
@@ -124,15 +128,16 @@ class _Registers:
         if kind == "unchanged":
             self._elements[id(out)] = self._elements[id(x)]
             return
-        size = aval_of(out).size
+        size, dtype = aval_of(out).size, aval_of(out).dtype
+        result = size, _bytes_of(dtype)
         if kind in ("loop", "inner"):
-            step: Step = kind, [self.of(a, size) for a in eqn.invars], size, operation
+            step: Step = kind, [self.of(a, size) for a in eqn.invars], *result, operation
         else:
             shape = aval_of(x).shape
             outer, along = math.prod(shape[: axes[0]]), math.prod([shape[a] for a in axes])
-            step = kind, [self.of(x)], size, operation, outer, along
+            step = kind, [self.of(x)], *result, operation, outer, along
             if kind == "reduce":
-                step = *step, int(np.asarray(operation.identity, _FLOAT).view(np.uint32))
+                step = *step, bits_of(np.asarray(operation.identity, dtype))[0]
         self._is_register(out, self._append(step))
 
     def of(self, atom: Atom, size: int | None = None) -> int:
@@ -152,15 +157,16 @@ class _Registers:
     def _copied(self, elements: np.ndarray[Any, Any]) -> int:
         sources, places = elements
         first, start, size = int(sources[0]), int(places[0]), len(places)
+        result = size, self._bytes[first]
         if (sources == first).all():
             if (places == np.arange(start, start + size)).all():
                 is_whole = start == 0 and size == self._sizes[first]
-                return first if is_whole else self._append(("part", [first], size, start))
+                return first if is_whole else self._append(("part", [first], *result, start))
             if (places == start).all():
                 one = self._copied(elements[:, :1])
-                return self._append(("fill", [one], size))
+                return self._append(("fill", [one], *result))
         operands, numbers = np.unique(sources, return_inverse=True)
-        step = "take", operands.tolist(), size, numbers.tolist(), places.tolist()
+        step = "take", operands.tolist(), *result, numbers.tolist(), places.tolist()
         return self._append(step)
 
     def _move(self, eqn: Equation) -> None:
@@ -189,16 +195,17 @@ class _Registers:
             operands.append(self.of(eqn.invars[windows.updates]))
             # One after the other, window by window.
             in_order = np.argsort(numbers, kind="stable")
-        fill = int(np.asarray(windows.fill, dtype).astype(_word_dtype(dtype)).view(np.uint32))
+        fill, _ = bits_of(np.asarray(windows.fill, dtype))
         tables = [t.tolist() for t in (places[in_order], numbers[in_order], in_order)]
-        operation = f"{windows.combine}_{dtype_name(dtype)}" if windows.combine else ""
-        size = aval_of(eqn.outvars[0]).size
+        result = aval_of(eqn.outvars[0]).size, _bytes_of(dtype)
         axes = windows.limits, windows.strides
-        return "windows", operands, size, operation, *tables, *axes, windows.moves, fill
+        combine = _combination(windows, dtype)
+        return "windows", operands, *result, combine, *tables, *axes, windows.moves, fill
 
     def _append(self, step: Step) -> int:
         self.steps.append(step)
         self._sizes.append(step[2])
+        self._bytes.append(step[3])
         return len(self._sizes) - 1
 
     def _is_register(self, atom: Atom, register: int) -> None:
@@ -207,9 +214,14 @@ class _Registers:
         self._elements[id(atom)] = np.stack([np.full(size, register), np.arange(size)])
 
 
-def _word_dtype(dtype: Any) -> Any:
-    """In what a number of a dtype is a word."""
-    return np.uint32 if dtype == _BOOL else dtype
+def _bytes_of(dtype: Any) -> int:
+    """Of a number in a register, where truth values are words."""
+    return max(4, dtype.itemsize)
+
+
+def _combination(windows: Windows, dtype: Any) -> str:
+    """The operation by which updates are combined with elements; empty if they replace these."""
+    return f"{windows.combine}_{dtype_name(dtype)}" if windows.combine else ""
 
 
 def _windows(eqn: Equation) -> Windows | None:
@@ -217,7 +229,12 @@ def _windows(eqn: Equation) -> Windows | None:
     if eqn.primitive.windows is None:
         return None
     made: Windows | None = eqn.primitive.windows(*map(aval_of, eqn.invars), **eqn.params)
-    return made
+    if made is None:
+        return None
+    combine = _combination(made, aval_of(eqn.invars[0]).dtype)
+    starts = [aval_of(eqn.invars[i]).dtype for i in made.starts]
+    is_known = (not combine or combine in OPERATIONS) and all([d == np.int32 for d in starts])
+    return made if is_known else None
 
 
 def _meaning(eqn: Equation) -> tuple[str, Any, Sequence[int]]:
@@ -226,7 +243,7 @@ def _meaning(eqn: Equation) -> tuple[str, Any, Sequence[int]]:
     if primitive.folds is not None:
         kind, operation, axes = primitive.folds(x, **eqn.params)
         in_a_row = bool(axes) and list(axes) == list(range(axes[0], axes[0] + len(axes)))
-        if in_a_row and kind == "fold" and x.dtype == _FLOAT and operation in _ROUNDED:
+        if in_a_row and kind == "fold" and x.dtype in _FLOATS and operation in _ROUNDED:
             return "reduce", _ROUNDED[operation], axes
         name = f"{operation}_{dtype_name(x.dtype)}"
         if kind == "accumulate_wide" and name not in ("add_float32", "mul_float32"):

@@ -103,6 +103,7 @@ def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     return result if where is None else jnp.where(where, result, -np.inf)
 
 
+@replayed(1, arrays=("b", "where"))
 def logsumexp(
     a: Any,
     axis: Axis = None,

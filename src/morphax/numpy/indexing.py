@@ -20,6 +20,7 @@ from ..array import Array
 from ..config import current
 from ..core import aval_of
 from ..core.dims import Dim, SymbolicDim, max_dim, min_dim
+from ..engines.reference.replay import replayed
 from ..lax.ground.axes import dilated
 from ..lax.ground.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..lax.ground.linear_structure import broadcast_in_dim_p
@@ -54,18 +55,58 @@ def take_index(
     signature, arrays = signature_of(x, index)
     plan = plan_index(x.aval.shape, signature)
     # Static ints out of bounds are left to the gather, whose mode says what they read.
-    if not is_sliced(plan, signature, wrap):
-        if not plan.has_arrays:
-            plan, arrays = with_arrays(plan, signature)
-        else:
-            arrays = array_indices(signature, arrays)
-            x = lax.expand_dims(x, plan.added) if plan.added else x
-        result = _gather(x, plan, arrays, mode, fill_value, wrap, promises)
-    else:
-        result = _slice(x, plan)
-    if not plan.new_axes:
-        return result
-    return lax.expand_dims(result, plan.new_axes)
+    if is_sliced(plan, signature, wrap):
+        return _with_new_axes(_slice(x, plan), plan)
+    if not plan.has_arrays:
+        signature, arrays = with_arrays(signature)
+    if fill_value is None and are_few_in_eager_mode(x, *arrays):
+        return _taken(x, arrays, signature, mode.name, wrap, **promises)
+    return _taken_at(x, arrays, signature, mode, wrap, fill_value, **promises)
+
+
+_FEW = 1 << 12
+
+
+def are_few_in_eager_mode(x: Any, *indices: Any) -> bool:
+    """Whether places are looked up again and again, with little to do for each.
+
+    Masks are indices in NumPy here: how many there are is another number each time.
+    """
+    return all([type(a) is Array and a.aval.size <= _FEW for a in (x, *indices)])
+
+
+def _taken_at(
+    x: Any,
+    arrays: Sequence[Any],
+    signature: Any,
+    mode: Any,
+    wrap: bool,
+    fill_value: Any = None,
+    **promises: bool,
+) -> Any:
+    """What an index with arrays reads."""
+    plan = plan_index(x.aval.shape, signature)
+    x = lax.expand_dims(x, plan.added) if plan.added else x
+    indices = array_indices(signature, arrays)
+    return _with_new_axes(_gather(x, plan, indices, mode, fill_value, wrap, promises), plan)
+
+
+@replayed(2)
+def _taken(
+    x: Any,
+    arrays: Sequence[Any],
+    signature: Any,
+    mode: str,
+    wrap: bool,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> Any:
+    promises = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
+    return _taken_at(x, arrays, signature, GatherScatterMode[mode], wrap, **promises)
+
+
+def _with_new_axes(result: Any, plan: IndexPlan) -> Any:
+    return lax.expand_dims(result, plan.new_axes) if plan.new_axes else result
 
 
 def _check_static_indices(shape: tuple[int, ...], signature: Any) -> None:
@@ -89,11 +130,10 @@ def is_sliced(plan: IndexPlan, signature: Any, wrap: bool) -> bool:
     return plan.in_bounds and not (plan.has_arrays or is_out)
 
 
-def with_arrays(plan: IndexPlan, signature: Any) -> tuple[IndexPlan, list[Any]]:
+def with_arrays(signature: Any) -> tuple[Any, list[Any]]:
     """A static index with its ints as arrays, for those out of bounds that must be noticed."""
     arrays = [np.asarray(p) for p in signature if type(p) is int]
-    marked = tuple([("array", ()) if type(p) is int else p for p in signature])
-    return plan_index(plan.shape, marked), arrays
+    return tuple([("array", ()) if type(p) is int else p for p in signature]), arrays
 
 
 def _slice(x: Any, plan: IndexPlan) -> Any:

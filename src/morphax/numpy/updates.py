@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ from .index_plan import (
     signature_of,
 )
 from .index_windows import Windows, has_windows
-from .indexing import index_columns, is_sliced, with_arrays
+from .indexing import are_few_in_eager_mode, index_columns, is_sliced, with_arrays
 from .of_numpy import region_of_numpy
 from .operands import as_array
 
@@ -82,26 +82,65 @@ def update(
     chosen = GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
     signature, arrays = signature_of(x, at.index)
     plan = plan_index(x.aval.shape, signature)
-    if not is_sliced(plan, signature, wrap_negative_indices):
-        if plan.has_arrays:
-            columns = array_indices(signature, arrays)
-        else:
-            plan, columns = with_arrays(plan, signature)
-        result = _scattered(
-            lax.expand_dims(x, plan.added) if plan.added else x,
-            plan,
-            columns,
-            values,
-            scatter,
-            wrap_negative_indices,
-            mode=chosen,
-            indices_are_sorted=indices_are_sorted,
-            unique_indices=unique_indices,
-        )
-        result = lax.squeeze(result, plan.added) if plan.added else result
-    else:
+    if is_sliced(plan, signature, wrap_negative_indices):
         result = _region_update(x, plan, values, combine)
+    else:
+        if not plan.has_arrays:
+            signature, arrays = with_arrays(signature)
+        places = x, values, arrays, signature
+        promises = indices_are_sorted, unique_indices
+        # A function that is applied is another one each time.
+        if name != "apply" and are_few_in_eager_mode(x, *arrays):
+            by_name = scatter.__name__, wrap_negative_indices, chosen.name
+            result = _scattered_few(*places, *by_name, *promises)
+        else:
+            result = _scattered_at(*places, scatter, wrap_negative_indices, chosen, *promises)
     return convert(result, x.aval.dtype, x.aval.weak_type)
+
+
+def _scattered_at(
+    x: Any,
+    values: Any,
+    arrays: Sequence[Any],
+    signature: Any,
+    scatter: Callable[..., Any],
+    wrap: bool,
+    mode: Any,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+) -> Any:
+    """An update at an index with arrays."""
+    plan = plan_index(x.aval.shape, signature)
+    result = _scattered(
+        lax.expand_dims(x, plan.added) if plan.added else x,
+        plan,
+        array_indices(signature, arrays),
+        values,
+        scatter,
+        wrap,
+        mode=mode,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+    )
+    return lax.squeeze(result, plan.added) if plan.added else result
+
+
+@replayed(3)
+def _scattered_few(
+    x: Any,
+    values: Any,
+    arrays: Sequence[Any],
+    signature: Any,
+    scatter: str,
+    wrap: bool,
+    mode: str,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+) -> Any:
+    """The same by names."""
+    by = getattr(lax, scatter), wrap, GatherScatterMode[mode]
+    promises = indices_are_sorted, unique_indices
+    return _scattered_at(x, values, arrays, signature, *by, *promises)
 
 
 def update_windows(at: Any, change: Callable[[Any], Any], mode: Any) -> Any:

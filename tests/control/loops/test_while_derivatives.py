@@ -186,7 +186,9 @@ def test_the_bound_belongs_to_the_program() -> None:
 @pytest.mark.parametrize(
     ("bounds", "parts"),
     [
-        ((1,), (1, 1)),
+        ((1,), (1,)),
+        ((5,), (5,)),
+        ((6,), (2, 3)),
         ((10,), (3, 4)),
         ((16,), (4, 4)),
         ((10, 10), (10,)),

@@ -234,11 +234,15 @@ class For:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class While:
-    """The body as long as `goes_on`, which the statements of the condition compute each time."""
+    """The body as long as `goes_on`, which the statements of the condition compute each time.
+
+    That it takes `most` steps at most, if that is said, is but a hint.
+    """
 
     condition: tuple[Statement, ...]
     goes_on: Operand
     body: tuple[Statement, ...]
+    most: int | None = None
 
 
 @final

@@ -45,6 +45,9 @@ _MARGIN_OF_ROWS: Final = 2.0
 """The same as `MARGIN` where it is more: what is left of short rows is less well known."""
 
 _LONGEST: Final = 5e6
+_LONGEST_OF_SCALARS: Final = 1e8
+"""The same where most of the time goes to single numbers: of steps of these what either engine
+takes is the same however many there are."""
 # How often a `while` runs is not known, and loops in loops multiply what is assumed (`costs.py`): a
 # run is long if it is with so few steps of each.
 _FEW_STEPS: Final = 10
@@ -99,8 +102,9 @@ def judged(program: LoopProgram) -> Verdict:
     ):
         margin = min(margin, _MARGIN_OF_VECTORS)
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
-    is_long = not is_of_vectors and native > _LONGEST
-    if is_long and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > _LONGEST:
+    longest = _LONGEST_OF_SCALARS if 2 * of_scalars > native else _LONGEST
+    is_long = not is_of_vectors and native > longest
+    if is_long and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > longest:
         return Verdict(False, f"a long run: {times}")
     return Verdict(xla > margin * native, times)
 

@@ -193,6 +193,11 @@ class Loops(HasBodies):
             most,
         )
 
+    def programs_in_loops(self, *, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, **_: Param) -> list[Jaxpr]:
+        """Those of one member, where each has a loop of its own."""
+        members = members_apart(body_jaxpr)
+        return [members[-1].condition, members[-1].body] if members else [cond_jaxpr, body_jaxpr]
+
     def most_steps(self, **_: Param) -> int | None:
         """How many steps it takes at most, where that is said; a hint."""
         return None

@@ -309,6 +309,19 @@ def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
             open_blocks.pop()
 
 
+def kinds_of(body: tuple[Statement, ...]) -> set[type[Statement]]:
+    """Which kinds of statements there are, in blocks too; most are of a few, told at once."""
+    found: set[type[Statement]] = set()
+    rest = [body]
+    while rest:
+        block = rest.pop()
+        here = set(map(type, block))
+        found |= here
+        if not here.isdisjoint(_WITH_BLOCKS):
+            rest += [x for statement in block for x in blocks_of(statement)]
+    return found
+
+
 def operands_of(statement: Statement) -> tuple[Operand | Index, ...]:
     """What a statement itself uses; not what its blocks do, or what decides on a `While`."""
     match statement:

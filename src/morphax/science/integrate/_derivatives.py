@@ -130,7 +130,7 @@ def _pieces_jvp(solver: Solver, primals: Any, tangents: Any) -> tuple[Any, Any]:
     record, ending = solution_pieces(solver, lax.stop_gradient(problem._replace(goals=None)))
     stops, most = record.ends, record.ends.shape[0]
     if problem.goals is None:
-        counts, between = jnp.minimum(jnp.arange(1, most + 1), ending.steps), 1
+        counts, between = jnp.minimum(jnp.arange(1, most + 1, dtype=np.int32), ending.steps), 1
     else:
         stops, between = direction_of(problem) * problem.goals, most
         counts = jnp.minimum(jnp.searchsorted(record.ends, stops) + 1, ending.steps)

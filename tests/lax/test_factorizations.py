@@ -11,7 +11,18 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from morphax import config, enable_x64, grad, jit, jvp, lax, make_jaxpr, value_and_grad, vmap
+from morphax import (
+    config,
+    cpu_engine,
+    enable_x64,
+    grad,
+    jit,
+    jvp,
+    lax,
+    make_jaxpr,
+    value_and_grad,
+    vmap,
+)
 from morphax import numpy as jnp
 from morphax.core import Jaxpr, jaxprs_in_params
 from morphax.errors import ShapeError
@@ -126,6 +137,26 @@ def test_solve(dtype: str) -> None:
         for (x,) in _on_both_engines(jnp.linalg.solve, matrix, right):
             scale = _size(matrix) * _size(x) + _size(right)
             assert _size(matrix @ x - right) <= 10 * SIZE * np.finfo(dtype).eps * scale
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_systems_are_machine_code_too(dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    a = (rng.normal(size=(2, 4, 4)) + 1j * rng.normal(size=(2, 4, 4))).astype(dtype)
+    flags = ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal")
+
+    def systems(a: Any, b: Any) -> list[Any]:
+        """Of all kinds, and the factors with which two are solved."""
+        all_kinds = itertools.product((False, True), repeat=len(flags))
+        kinds = [dict(zip(flags, values, strict=True)) for values in all_kinds]
+        found = [lax.linalg.triangular_solve(a, b, **kind) for kind in kinds]
+        return [*found, *lax.linalg.lu(a), jnp.linalg.solve(a, b), jnp.linalg.solve(a.mT, b)]
+
+    with cpu_engine("native"):
+        results = jit(systems)(a, a[::-1])
+    for given, expected in zip(results, systems(a, a[::-1]), strict=True):
+        largest = np.abs(expected).max()
+        np.testing.assert_allclose(given, expected, atol=300 * np.finfo(dtype).eps * largest)
 
 
 def test_not_positive_definite() -> None:

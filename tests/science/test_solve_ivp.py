@@ -197,6 +197,22 @@ def test_sensitivity_of_a_stiff_problem() -> None:
     np.testing.assert_allclose(found, expected, 2e-4)
 
 
+@pytest.mark.parametrize("t_eval", [None, np.linspace(0.0, 2.0, 5)], ids=["steps", "times"])
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+def test_gradients_are_machine_code(method: str, t_eval: Any) -> None:
+    """XLA takes seconds to compile them, and half a second to run those of all steps."""
+
+    @jax.jit
+    def total(y0: Any) -> Any:
+        return solve_ivp(pendulum, (0.0, 2.0), y0, method, t_eval, rtol=1e-6).y[:, -1].sum()
+
+    y0, h = np.array([1.0, 0.5]), 1e-4
+    gradient = jax.jit(jax.grad(total)).lower(y0).compile()
+    assert gradient.as_text("engine").startswith("engine native")
+    differences = [(total(y0 + d) - total(y0 - d)) / (2 * h) for d in h * np.eye(2)]
+    np.testing.assert_allclose(gradient(y0), differences, rtol=1e-3)
+
+
 def test_failures_are_said() -> None:
     explosion = solve_ivp(lambda t, y: y**2, (0, 2), [1.0], t_eval=[0.5, 1.5])
     assert (bool(explosion.success), int(explosion.status)) == (False, -1)

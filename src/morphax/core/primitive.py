@@ -27,6 +27,7 @@ which `bind` applies in the current trace.  The rules, called with parameters as
                      along which; for programs on few numbers.
 `composed`           operands, params → the result by other primitives, to the bit: for replays.
 `program_in_place`   avals, params → the program that engines of loops write in its place.
+`programs_in_loops`  params → the programs that `to_loops` writes, where they are not the params'.
 `execute`            Arrays → Array(s), if eager mode should not use `evaluate` (programs, say).
 `lower`              StableHLO: a builder, the result's aval(s), operand values → result value(s).
 `to_loops`           The same for loop programs (`engines.loops`).  Optional: for C code.
@@ -139,8 +140,7 @@ class Primitive:
     wiring: ClassVar[Any] = None
     # Operands may be of types that users define: then there is the rule `to_lojax`.
     takes_high_types: ClassVar[bool] = False
-    # Whether it is there to be transposed only: nothing can compute it.
-    only_transposed: ClassVar[bool] = False
+    only_transposed: ClassVar[bool] = False  # Whether it is only there to be transposed.
     # Whether its rules say themselves how results are on a mesh, as those with programs do.
     typed_on_mesh: ClassVar[bool] = False
     # Elements are made of those in their place ("alike"), are one "elsewhere", or of any (`None`).
@@ -149,8 +149,7 @@ class Primitive:
     separate: ClassVar[bool] = False
     # Of a larger `size_by_loops` XLA has a kernel that is faster than loops.
     most_by_loops: ClassVar[int | None] = None
-    # Whether its one result is computed as quickly as it is read from memory.
-    quick: ClassVar[bool] = False
+    quick: ClassVar[bool] = False  # Whether its one result is as quick to compute as to read.
     # The same where a program does it once: it takes less time than to call XLA's program.
     most_by_loops_once: ClassVar[int | None] = None
     # How loop programs do it on float16 and bfloat16, which they hold as float32: each result is
@@ -181,6 +180,7 @@ class Primitive:
     windows: Callable[..., Any] | None = None
     composed: Callable[..., Any] | None = None
     program_in_place: Callable[..., Any] | None = None
+    programs_in_loops: Callable[..., Any] | None = None
     execute: Callable[..., Any] | None = None
     interpret: Callable[..., Any] | None = None
     axis_flow: Callable[..., AxisFlow] | None = None

@@ -187,6 +187,24 @@ def test_effects_keep_the_loop_whole() -> None:
     assert _loops(jax.vmap(_counted(body)), _steps(), _numbers(MEMBERS)) == 1
 
 
+def test_what_members_change_of_their_arrays_is_judged_by_member() -> None:
+    """Together they have many elements, of which a step of one changes a single one."""
+
+    def recorded(n: Any) -> Any:
+        def step(c: Any) -> Any:
+            i, x, record = c
+            return i + 1, jnp.sin(x) * n, record.at[i].set(x)
+
+        return lax.while_loop(lambda c: c[0] < n, step, (0, 0.5, jnp.zeros(5000)))[2]
+
+    counts = np.array([3, 0, 17, 5000, 1, 2])
+    _same(jax.vmap(recorded), counts)
+    chosen = jax.jit(jax.vmap(recorded)).lower(counts).compile().as_text("engine")
+    assert chosen.startswith("engine native")
+    with _whole():
+        assert "elements" in jax.jit(jax.vmap(recorded)).lower(counts).compile().as_text("engine")
+
+
 def test_a_jaxpr_shows_one_loop() -> None:
     f = jax.vmap(_counted(lambda i, x: x + i))
     assert str(jax.make_jaxpr(f)(_steps(), _numbers(MEMBERS))).count("= while[") == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,6 +113,64 @@ def test_too_many_steps_are_an_error(wrap: Any) -> None:
     assert "max_steps=6" in str(error.value)
 
 
+MOST = 6
+ENGINES = {
+    "eager": nullcontext,
+    "xla": lambda: jax.cpu_engine("xla"),
+    "native": lambda: jax.cpu_engine("native"),
+}
+
+
+def made_loop(seed: int) -> Callable[..., Any]:
+    """A random loop of `n` steps, of a number, an array and a count, with constants."""
+    draws = np.random.default_rng(seed)
+    kinds = draws.integers(5, size=3)
+    a, b = np.round(draws.uniform(0.4, 0.9, 2), 2)
+
+    def step(c: Any, w: Any) -> Any:
+        i, x, y = c
+        for kind in kinds:
+            y = [
+                lambda y: jnp.sin(y * w) + b,
+                lambda y: y.at[i % 3].multiply(x),
+                lambda y: jnp.where(y > x, a * y, y + x),
+                lambda y: lax.cond(x > 0.5, jnp.cos, lambda y: y[::-1] * w, y),
+                lambda y: lax.fori_loop(0, i, lambda j, y: a * y + x, y),
+            ][kind](y)
+        return i + 1, a * x + b * jnp.tanh(y.sum()), y
+
+    def loop(x: Any, w: Any, n: Any) -> Any:
+        start = 0, x, jnp.stack([x, w, x * w])
+        _, x, y = lax.while_loop(lambda c: c[0] < n, lambda c: step(c, w), start)
+        return x + (y**2).sum()
+
+    return loop
+
+
+@pytest.mark.parametrize(("seed", "memory"), [*enumerate([None, 20 * MOST, 20 * 5])])
+def test_three_engines_agree(seed: int, memory: int | None) -> None:
+    """No steps, one, all that are allowed, and one more; one by one in a scan, and in a batch."""
+    gradient = jax.grad(made_loop(seed), (0, 1))
+
+    def in_scan(x: Any, w: Any, ns: Any) -> Any:
+        return lax.scan(lambda c, n: (c, gradient(x, w, n)), 0, ns)[1]
+
+    in_batch = jax.vmap(gradient, (None, None, 0))
+    counts = np.array([0, MOST, 1, 2], np.int32)
+    with jax.disable_jit():
+        # The loop as Python runs it, which has no bound.
+        want = in_scan(*POINT, counts)
+    for engine, choose in ENGINES.items():
+        with choose(), jax.reverse_while(MOST, memory=memory):
+            # XLA takes a second to compile one of them.
+            for f in (in_scan,) if engine == "xla" else (in_scan, in_batch):
+                run = f if engine == "eager" else jax.jit(f)
+                found = run(*POINT, counts)
+                jax.tree.map(partial(np.testing.assert_allclose, rtol=2e-5, atol=1e-6), found, want)
+                with pytest.raises(RuntimeError, match=f"took {MOST + 1} steps"):
+                    jax.block_until_ready(run(*POINT, np.where(counts == 1, MOST + 1, counts)))
+
+
 def test_the_bound_belongs_to_the_program() -> None:
     f = jax.jit(looped)
     with pytest.raises(ValueError, match="reverse_while"):
@@ -125,7 +186,9 @@ def test_the_bound_belongs_to_the_program() -> None:
 @pytest.mark.parametrize(
     ("bounds", "parts"),
     [
-        ((1,), (1, 1)),
+        ((1,), (1,)),
+        ((5,), (5,)),
+        ((6,), (2, 3)),
         ((10,), (3, 4)),
         ((16,), (4, 4)),
         ((10, 10), (10,)),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, final
 
 from ...array import Array
 from ...core import NoResults, Operand, Param, ShapedArray
 from ...core.effects import DebugEffect, Effects
-from ...engines.callbacks import call_python
+from ...engines import loops
+from ...engines.callbacks import call_python, call_python_in_loops
 from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.stablehlo import Builder, Value
+from ...lax.ground.monoids import MAX
 from ...util.messages import message
 
 
@@ -30,11 +33,38 @@ class StepLimit(NoResults, RunsOnArrays):
     def lower(
         self, b: Builder, outs: Sequence[ShapedArray], steps: Value, *, max_steps: int
     ) -> list[Value]:
-        def check(counts: Operand) -> Sequence[Any]:
-            _check(counts, max_steps)
-            return ()
+        return call_python(b, _checking(max_steps), (), steps)
 
-        return call_python(b, check, (), steps)
+    def to_loops(
+        self, b: loops.Builder, outs: Sequence[Any], steps: loops.Value, *, max_steps: int
+    ) -> list[loops.Value]:
+        """Python is called only where there is an error to raise."""
+        steps = b.settled(steps)
+        most = b.fusion.scalar(_largest(b, steps))
+        is_longer = b.writer.op("gt", most, b.writer.number(max_steps, most.dtype))
+
+        def call() -> None:
+            call_python_in_loops(b, _checking(max_steps), (), steps)
+
+        b.writer.branch(is_longer, partial(b.within, (), call), is_rare=True)
+        return []
+
+
+def _largest(b: loops.Builder, x: loops.Value) -> loops.Value:
+    """The largest number of an array of counts."""
+    operation, identity = MAX.for_loops(b.writer, x.dtype)
+    axes = range(x.ndim)
+    return loops.reduced(b, ShapedArray((), x.dtype), x, axes, operation, identity)
+
+
+def _checking(max_steps: int) -> Callable[[Operand], Sequence[Any]]:
+    """The check as a function without results, of counts."""
+
+    def check(counts: Operand) -> Sequence[Any]:
+        _check(counts, max_steps)
+        return ()
+
+    return check
 
 
 def _check(steps: Operand, max_steps: int) -> None:

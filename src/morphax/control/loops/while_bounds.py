@@ -97,7 +97,9 @@ def parts_by_level(bounds: ReverseBounds, carry_bytes: int) -> tuple[int, ...]:
     """
     n = bounds.max_steps
     if bounds.memory is None:
-        return _cut(n, 2)
+        # Of few steps two levels would keep no less than all carries.
+        parts = _cut(n, 2)
+        return parts if sum(parts) < n else (n,)
     carries = bounds.memory // max(carry_bytes, 1)
     plans = [_cut(n, depth) for depth in range(1, max(math.ceil(math.log2(n)), 1) + 1)]
     for parts in plans:

@@ -51,6 +51,9 @@ class ReversibleWhile(Loops):
 
     name = "reversible_while"
 
+    def most_steps(self, *, bounds: ReverseBounds, **_: Param) -> int:
+        return bounds.max_steps
+
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:

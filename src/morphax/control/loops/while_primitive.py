@@ -181,15 +181,26 @@ class Loops(HasBodies):
         ]
         members = members_apart(params["body_jaxpr"])
         own = body_consts[len(cond_consts) :]
+        most = self.most_steps(**params)
         if members:
-            return _loop_of_each(b, members, outs, cond_consts, own, carry)
+            return _loop_of_each(b, members, outs, (cond_consts, own, carry), most)
         return loops.control.repeated_while(
             b,
             lambda values: b.inline(params["cond_jaxpr"], *cond_consts, *values),
             lambda values: b.inline(params["body_jaxpr"], *body_consts, *values),
             body_consts,
             carry,
+            most,
         )
+
+    def programs_in_loops(self, *, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, **_: Param) -> list[Jaxpr]:
+        """Those of one member, where each has a loop of its own."""
+        members = members_apart(body_jaxpr)
+        return [members[-1].condition, members[-1].body] if members else [cond_jaxpr, body_jaxpr]
+
+    def most_steps(self, **_: Param) -> int | None:
+        """How many steps it takes at most, where that is said; a hint."""
+        return None
 
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
@@ -260,9 +271,8 @@ def _loop_of_each(
     b: loops.Builder,
     members: Sequence[Members],
     avals: Sequence[Any],
-    cond_consts: Sequence[loops.Value],
-    body_consts: Sequence[loops.Value],
-    carry: Sequence[loops.Value],
+    groups: Sequence[Sequence[loops.Value]],
+    most: int | None,
 ) -> list[loops.Value]:
     """The carries after each member's own loop; of members that are batches, after each of these.
 
@@ -270,24 +280,26 @@ def _loop_of_each(
         b: the builder.
         members: of the loop, of its members, and so on.
         avals: of the results.
-        cond_consts, body_consts, carry: the operands.
+        groups: the operands: constants of the condition, those of the body, the carry.
+        most: the steps that one takes at most, as a hint.
     """
     (condition, body, *masks, size), *inner = members
 
     def loop(own: Sequence[Sequence[loops.Value]]) -> Sequence[loops.Value]:
         tested, stepped, initial = own
         if inner:
-            return _loop_of_each(b, inner, body.out_avals, tested, stepped[len(tested) :], initial)
+            of_inner = tested, stepped[len(tested) :], initial
+            return _loop_of_each(b, inner, body.out_avals, of_inner, most)
         return loops.control.repeated_while(
             b,
             lambda values: b.inline(condition, *tested, *values),
             lambda values: b.inline(body, *stepped, *values),
             stepped,
             initial,
+            most,
         )
 
-    differ = (*masks, (True,) * len(carry))
-    groups = cond_consts, body_consts, carry
+    differ = (*masks, (True,) * len(groups[-1]))
     return loops.control.for_each_member(b, size, avals, loop, groups, differ)
 
 

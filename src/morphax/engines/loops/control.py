@@ -143,8 +143,12 @@ def repeated_while(
     body: Callable[[Sequence[Value]], Sequence[Value]],
     consts: Sequence[Value],
     initial: Sequence[Value],
+    most: int | None = None,
 ) -> list[Value]:
-    """The carry after as many steps as a condition on it holds before; both read `consts`."""
+    """The carry after as many steps as a condition on it holds before; both read `consts`.
+
+    That it takes `most` steps at most, if that is said, is but a hint.
+    """
     carry = Carry(b, initial, consts)
 
     def goes_on() -> Operand:
@@ -152,7 +156,7 @@ def repeated_while(
         return b.fusion.scalar(value)
 
     def loop() -> None:
-        b.writer.repeat(goes_on, lambda: carry.update(body(carry.values())))
+        b.writer.repeat(goes_on, lambda: carry.update(body(carry.values())), most)
 
     b.within(carry.buffers, loop)
     return carry.values()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .operations import SCALAR_DTYPES
 from .program import Const, Operand
 
 _FOLDED: dict[str, Callable[..., Any]] = {
@@ -51,20 +52,18 @@ def unchanged(operation: str, operands: Sequence[Operand]) -> Operand | None:
     if operation not in NEUTRAL or len(operands) != 2:
         return None
     x, y = operands
-    if type(y) is Const and _is_neutral(operation, y):
+    if type(y) is Const and y.key in NEUTRAL[operation]:
         return x
-    if type(x) is Const and operation in ("add", "mul") and _is_neutral(operation, x):
+    if type(x) is Const and operation in ("add", "mul") and x.key in NEUTRAL[operation]:
         return y
     return None
 
 
-# A float that is added is −0, for −0 + 0 is 0.
-NEUTRAL = {"add": -0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
-
-
-def _is_neutral(operation: str, y: Const) -> bool:
-    value, neutral = y.value, NEUTRAL[operation]
-    # A product with 1 + 0i has 0 · ∞.
-    if y.dtype.kind == "c" or value != neutral:
-        return False
-    return y.dtype.kind != "f" or bool(np.signbit(value) == np.signbit(neutral))
+# A float that is added is −0, for −0 + 0 is 0; no complex number, for its product with 1 + 0i has
+# 0 · ∞.
+_UNCHANGING = {"add": -0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
+NEUTRAL = {
+    operation: frozenset([Const(dtype.type(value)).key for dtype in SCALAR_DTYPES])
+    for operation, value in _UNCHANGING.items()
+}
+"""The constants that change nothing, as second operands of operations."""

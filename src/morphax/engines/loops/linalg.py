@@ -15,7 +15,10 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from .builder import Builder
+from .complex_scalars import conjugate, parts
+from .operations import PART_OF
 from .program import INDEX, ORIGIN, Buffer, Index, Operand
+from .scalars import quotient
 from .values import Indices, Place, Value
 
 
@@ -113,12 +116,14 @@ class Triangular(NamedTuple):
         lower: whether the lower triangle of A is read.
         transpose: whether op transposes.
         unit_diagonal: whether the diagonal is taken for 1.
+        conjugate: whether op conjugates.
     """
 
     left_side: bool = True
     lower: bool = True
     transpose: bool = False
     unit_diagonal: bool = False
+    conjugate: bool = False
 
 
 def solved_in_place(
@@ -131,7 +136,8 @@ def solved_in_place(
     forward = how.lower != flipped
 
     def of_a(i: Index, k: Index) -> Operand:
-        return a.at(k, i) if flipped else a.at(i, k)
+        element = a.at(k, i) if flipped else a.at(i, k)
+        return conjugate(b.writer, element) if how.conjugate else element
 
     def of_x(i: Index, c: Index) -> tuple[Index, Index]:
         return (i, c) if how.left_side else (c, i)
@@ -154,7 +160,7 @@ def solved_in_place(
             pivot = of_a(i, i)
             b.fusion.nest(
                 [columns],
-                lambda c: x.put(b.writer.op("div", x.at(*of_x(i, c)), pivot), *of_x(i, c)),
+                lambda c: x.put(quotient(b.writer, x.at(*of_x(i, c)), pivot), *of_x(i, c)),
             )
 
     b.fusion.nest([n], row)
@@ -189,7 +195,7 @@ def lu(b: Builder, outs: Any, a: Value) -> list[Value]:
     rows, columns = factors.shape[-2:]
     places = [b.changeable(a), b.new(pivots, 1), b.new(permutation, 2)]
     number = b.dtype_of(permutation)
-    best = b.writer.buffer("best", (), a.dtype)
+    best = b.writer.buffer("best", (), PART_OF.get(a.dtype, a.dtype))
     chosen = b.writer.buffer("chosen", (), INDEX)
 
     def factorise(group: Indices) -> None:
@@ -211,7 +217,7 @@ def lu(b: Builder, outs: Any, a: Value) -> list[Value]:
 
             def row(step: Index) -> None:
                 i = k.plus(1).plus(step)
-                factor = w.op("div", matrix.at(i, k), divisor)
+                factor = quotient(w, matrix.at(i, k), divisor)
                 matrix.put(factor, i, k)
 
                 def entry(step: Index) -> None:
@@ -235,17 +241,25 @@ def _find_pivot(
 ) -> None:
     """The row from `k` on whose element in column `k` is largest, the first of equal ones."""
     w = b.writer
-    w.store(best, ORIGIN, w.op("fabs", matrix.at(k, k)))
+    w.store(best, ORIGIN, _pivot_size(b, matrix.at(k, k)))
     w.store(chosen, ORIGIN, w.index_value(k))
 
     def compare(step: Index) -> None:
         i = k.plus(1).plus(step)
-        size, known = w.op("fabs", matrix.at(i, k)), w.load(best)
+        size, known = _pivot_size(b, matrix.at(i, k)), w.load(best)
         is_larger = w.op("gt", size, known)
         w.store(best, ORIGIN, w.select(is_larger, size, known))
         w.store(chosen, ORIGIN, w.select(is_larger, w.index_value(i), w.load(chosen)))
 
     b.fusion.triangle(_from(k, rows), compare)
+
+
+def _pivot_size(b: Builder, x: Operand) -> Operand:
+    """By what pivots are compared: |x|, or |Re x| + |Im x|, as LAPACK does."""
+    w = b.writer
+    if x.dtype not in PART_OF:
+        return w.op("fabs", x)
+    return w.op("add", *[w.op("fabs", part) for part in parts(w, x)])
 
 
 def _exchange(matrix: Matrix, first: Indices, second: Indices) -> None:

@@ -234,11 +234,15 @@ class For:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class While:
-    """The body as long as `goes_on`, which the statements of the condition compute each time."""
+    """The body as long as `goes_on`, which the statements of the condition compute each time.
+
+    That it takes `most` steps at most, if that is said, is but a hint.
+    """
 
     condition: tuple[Statement, ...]
     goes_on: Operand
     body: tuple[Statement, ...]
+    most: int | None = None
 
 
 @final
@@ -303,6 +307,19 @@ def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
                 break
         else:
             open_blocks.pop()
+
+
+def kinds_of(body: tuple[Statement, ...]) -> set[type[Statement]]:
+    """Which kinds of statements there are, in blocks too; most are of a few, told at once."""
+    found: set[type[Statement]] = set()
+    rest = [body]
+    while rest:
+        block = rest.pop()
+        here = set(map(type, block))
+        found |= here
+        if not here.isdisjoint(_WITH_BLOCKS):
+            rest += [x for statement in block for x in blocks_of(statement)]
+    return found
 
 
 def operands_of(statement: Statement) -> tuple[Operand | Index, ...]:

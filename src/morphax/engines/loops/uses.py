@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, final
 
 from ...core import Jaxpr, Literal
@@ -20,23 +19,23 @@ class Uses:
         dying: for each equation, the variables that nobody reads after it.
     """
 
-    counts: Counter[Any]
+    counts: dict[Any, int]
     dying: tuple[tuple[Any, ...], ...]
 
 
 @memoize
 def uses_of(jaxpr: Jaxpr) -> Uses:
     """The readers of the variables of a program."""
-    counts: Counter[Any] = Counter()
+    counts: dict[Any, int] = {}
     last: dict[Any, int] = {}
     for number, eqn in enumerate(jaxpr.eqns):
         for atom in eqn.invars:
             if type(atom) is not Literal:
-                counts[atom] += 1
+                counts[atom] = counts.get(atom, 0) + 1
                 last[atom] = number
     for atom in jaxpr.outvars:
         if type(atom) is not Literal:
-            counts[atom] += 1
+            counts[atom] = counts.get(atom, 0) + 1
             last.pop(atom, None)
     dying: list[list[Any]] = [[] for _ in jaxpr.eqns]
     for var, number in last.items():

@@ -302,13 +302,18 @@ class Writer:
         then_block, other_block = written
         self.write(If(condition, then_block, other_block, is_rare))
 
-    def repeat(self, condition: Callable[[], Operand], body: Callable[[], None]) -> None:
-        """Write a loop that goes on as long as the condition holds."""
+    def repeat(
+        self,
+        condition: Callable[[], Operand],
+        body: Callable[[], None],
+        most: int | None = None,
+    ) -> None:
+        """Write a loop that goes on as long as the condition holds, as a hint `most` times."""
         with self.block(is_barrier=True) as tested:
             goes_on = condition()
         with self.block(is_barrier=True) as repeated:
             body()
-        self.write(While(tuple(tested.statements), goes_on, tuple(repeated.statements)))
+        self.write(While(tuple(tested.statements), goes_on, tuple(repeated.statements), most))
 
     def all_of(self, conditions: Sequence[Operand]) -> Operand:
         """Whether all conditions hold."""

@@ -12,7 +12,7 @@ from typing import Final
 from ...util.threads import processors
 from ..engine import Verdict
 from ..loops import LoopProgram
-from ..loops.program import Assign, If, Product, While, walk
+from ..loops.program import Assign, If, Product, While, kinds_of, walk
 from .costs import LARGE, work_of
 from .engine_times import CALL, NATIVE, XLA, nanoseconds
 from .limits import MOST_STATEMENTS
@@ -45,6 +45,9 @@ _MARGIN_OF_ROWS: Final = 2.0
 """The same as `MARGIN` where it is more: what is left of short rows is less well known."""
 
 _LONGEST: Final = 5e6
+_LONGEST_OF_SCALARS: Final = 1e8
+"""The same where most of the time goes to single numbers: of steps of these what either engine
+takes is the same however many there are."""
 # How often a `while` runs is not known, and loops in loops multiply what is assumed (`costs.py`): a
 # run is long if it is with so few steps of each.
 _FEW_STEPS: Final = 10
@@ -72,13 +75,13 @@ def judged(program: LoopProgram) -> Verdict:
     work = work_of(program, plans=plans)
     if work.statements > MOST_STATEMENTS:
         return Verdict(False, f"the program has {work.statements} statements, which is much")
-    products = [math.prod(x.sizes) for x in walk(program.body) if type(x) is Product]
-    if max(products, default=0) > _LARGEST_PRODUCT:
+    kinds = kinds_of(program.body)
+    if Product in kinds and _largest_product(program) > _LARGEST_PRODUCT:
         return Verdict(False, "there is a large product of matrices")
     native, xla = nanoseconds(work, NATIVE), nanoseconds(work, XLA)
     of_scalars = sum([NATIVE[name] * getattr(work, name) for name in _OF_SCALARS])
     is_of_vectors = not work.steps and of_scalars < _LITTLE * native
-    if is_of_vectors and any([type(x) is While for x in walk(program.body)]):
+    if is_of_vectors and While in kinds:
         xla *= _SLOWEST
     margin = _MARGIN_OF_LONG if work.statements > _MANY_STATEMENTS else MARGIN
     largest = max([x.size for x in (*program.inputs, *program.outputs)], default=0)
@@ -99,10 +102,15 @@ def judged(program: LoopProgram) -> Verdict:
     ):
         margin = min(margin, _MARGIN_OF_VECTORS)
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
-    is_long = not is_of_vectors and native > _LONGEST
-    if is_long and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > _LONGEST:
+    longest = _LONGEST_OF_SCALARS if 2 * of_scalars > native else _LONGEST
+    is_long = not is_of_vectors and native > longest
+    if is_long and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > longest:
         return Verdict(False, f"a long run: {times}")
     return Verdict(xla > margin * native, times)
+
+
+def _largest_product(program: LoopProgram) -> int:
+    return max([math.prod(x.sizes) for x in walk(program.body) if type(x) is Product])
 
 
 def _are_few_pairs(program: LoopProgram) -> bool:

@@ -87,11 +87,12 @@ class _Count:
                     _count_whole(total, statement, in_nest=in_nest)
                 case For():
                     total.add(self.of_loop(statement, vectors=vectors, in_nest=in_nest), 1)
-                case While(condition, _, inner):
+                case While(condition, _, inner, most):
                     work = self.of(condition, vectors=vectors, in_nest=in_nest)
                     work.add(self.of(inner, vectors=vectors, in_nest=in_nest), 1)
                     work.steps += not in_nest
-                    total.add(work, self.steps_of_while)
+                    steps = self.steps_of_while
+                    total.add(work, steps if most is None else min(most, steps))
                 case If():
                     total.add(self.of_branches(statement, vectors=vectors, in_nest=in_nest), 1)
         return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final
 
 from ...array import Array
@@ -141,12 +141,18 @@ def _doubt(jaxpr: Jaxpr) -> str:
             if doubt := (own is None and _doubt_of(eqn)) or _doubt_of_size(eqn, is_repeated):
                 return doubt
             gains = gains or (own is None and _gains(eqn))
-            inner = jaxprs_in_params(eqn.params) if own is None else [own]
+            inner = _written(eqn) if own is None else [own]
             programs += [(x, is_repeated or eqn.primitive.repeats_programs) for x in inner]
     for is_repeated, size in sizes.items():
         if size > _most_elements(is_repeated, gains):
             return f"an array has {size} elements, which is much"
     return ""
+
+
+def _written(eqn: Equation) -> Iterable[Jaxpr]:
+    """The programs that an operation holds, as loops."""
+    of_loops = eqn.primitive.programs_in_loops
+    return jaxprs_in_params(eqn.params) if of_loops is None else of_loops(**eqn.params)
 
 
 def _unlike(eqns: Sequence[Equation]) -> list[Equation]:

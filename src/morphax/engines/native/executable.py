@@ -26,7 +26,7 @@ from ..call_plan import CallPlan
 from ..donated import donated_to, refuse_given_twice, warn_of_unusable
 from ..engine import Plan
 from ..loops.callees import Callees, has_passed_callees
-from ..loops.program import Buffer, For, While, walk
+from ..loops.program import Buffer, For, While, kinds_of
 from .costs import work_of
 from .kept_code import improvement_of
 from .llvm_text import llvm_module
@@ -53,7 +53,7 @@ class NativeExecutable(Plan):
         self.out_avals = tuple([place.typed(aval) for place, aval in typed])
         self._program, self._code = program, code
         loops = program.loops
-        kinds = set(map(type, walk(loops.body)))
+        kinds = kinds_of(loops.body)
         self._function = MachineFunction(
             code,
             code.address,

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...util.paused_collection import paused_collection
 from ..loops.memory import local_buffers, touched_by
-from ..loops.program import Buffer, Call, Kind, LoopProgram, walk
+from ..loops.program import Buffer, Call, Kind, LoopProgram, kinds_of, walk
 from .call_text import ATTRIBUTES, CALLS
 from .llvm_statements import StatementPrinter
 from .loop_plans import plans_taken
@@ -152,7 +152,8 @@ def _parameters(
     is_divided: bool,
 ) -> list[str]:
     """A pointer to each buffer; what Python or threads are given is known to others."""
-    handed = {x for call in walk(program.body) if type(call) is Call for x in touched_by(call)}
+    calls = walk(program.body) if Call in kinds_of(program.body) else ()
+    handed = {x for call in calls if type(call) is Call for x in touched_by(call)}
     texts = [_parameter(pointers[x], x, is_known=is_divided or x in handed) for x in outside]
     return texts + [f"ptr noundef {CALLS}"] * bool(program.callees)
 

@@ -59,6 +59,8 @@ def holders_of(body: Body, local: Iterable[Buffer]) -> Holders:
 
     def visit(block: Body, above: frozenset[For]) -> None:
         for statement in block:
+            if type(statement) is Assign:
+                continue
             for buffer in touched_by(statement):
                 if buffer in wanted:
                     holders[buffer] = holders.get(buffer, above) & above

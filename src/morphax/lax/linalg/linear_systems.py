@@ -30,7 +30,7 @@ from ..shape.stop_gradient import stop_gradient
 from .lapack import Memory, Plan
 from .lowered import BOOL, numbered
 from .lu import lu_p
-from .matrix_stacks import MatrixOperation, Result, product, square, swapped
+from .matrix_stacks import MatrixOperation, Result, product, real_products, square, swapped
 from .triangular import plan_trsm, trsm
 
 
@@ -46,12 +46,14 @@ class SolveWithFactors(MatrixOperation):
 
     name = "solve_with_factors"
     most_by_loops = 20**3
+    complex_in_loops = True
     ranks = (2, 2, 1, 2)
     places = (2,)
 
     def size_by_loops(self, *avals: Any) -> int:
         """The multiplications of one system, about."""
-        return math.prod(avals[-1].shape[-2:]) * avals[0].shape[-1]
+        products = math.prod(avals[-1].shape[-2:]) * avals[0].shape[-1]
+        return real_products(avals[0]) * products
 
     def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:
         matrix, right = shapes[0], shapes[-1]

@@ -44,6 +44,7 @@ class Lu(MatrixOperation):
 
     name = "lu"
     most_by_loops = 32 * 32
+    complex_in_loops = True
     multiple_results = True
 
     def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:

@@ -25,7 +25,7 @@ from ..ground.narrow import COMPUTED_IN
 from ..shape.filling import broadcasted_iota
 from ..shape.shape_operations import expand_dims, reshape, squeeze
 from .lapack import Memory, Plan, lapack
-from .matrix_stacks import MatrixOperation, Result, product, square, swapped
+from .matrix_stacks import MatrixOperation, Result, product, real_products, square, swapped
 
 _FEW_UNKNOWNS = 4
 
@@ -67,6 +67,7 @@ class TriangularSolve(MatrixOperation):
 
     name = "triangular_solve"
     most_by_loops = 20**3
+    complex_in_loops = True
     ranks = (2, 2)
 
     def size_by_loops(self, *avals: Any) -> int:
@@ -75,7 +76,8 @@ class TriangularSolve(MatrixOperation):
         However many columns there are then, loops go along them by vectors, and take no longer.
         """
         size = avals[0].shape[-1]
-        return size**3 if size <= _FEW_UNKNOWNS else math.prod(avals[-1].shape[-2:]) * size
+        products = size**3 if size <= _FEW_UNKNOWNS else math.prod(avals[-1].shape[-2:]) * size
+        return real_products(avals[0]) * products
 
     def results(self, dtype: Any, *shapes: Shape, left_side: bool, **_: Any) -> list[Result]:
         a, b = shapes
@@ -166,10 +168,11 @@ class TriangularSolve(MatrixOperation):
         left_side: bool,
         lower: bool,
         transpose_a: bool,
+        conjugate_a: bool,
         unit_diagonal: bool,
-        **_: Any,
     ) -> loops.Value:
-        how = loops.linalg.Triangular(left_side, lower, transpose_a, unit_diagonal)
+        is_conjugated = conjugate_a and b.dtype_of(out).kind == "c"
+        how = loops.linalg.Triangular(left_side, lower, transpose_a, unit_diagonal, is_conjugated)
         return loops.linalg.triangular_solved(b, out, a, right, how)
 
     def jvp(

@@ -128,15 +128,20 @@ solution_pieces = custom_jvp(jit(_adaptive, static_argnums=0), nondiff_argnums=(
 def _pieces_jvp(solver: Solver, primals: Any, tangents: Any) -> tuple[Any, Any]:
     (problem,), (moved,) = primals, tangents
     record, ending = solution_pieces(solver, lax.stop_gradient(problem._replace(goals=None)))
-    stops = direction_of(problem) * problem.goals if problem.goals is not None else record.ends
-    counts = jnp.minimum(jnp.searchsorted(record.ends, stops) + 1, ending.steps)
-    begin = direction_of(problem) * problem.begin
-    counts = lax.stop_gradient(jnp.where(stops > begin, counts, 0))
+    stops, most = record.ends, record.ends.shape[0]
+    if problem.goals is None:
+        counts, between = jnp.minimum(jnp.arange(1, most + 1, dtype=np.int32), ending.steps), 1
+    else:
+        stops, between = direction_of(problem) * problem.goals, most
+        counts = jnp.minimum(jnp.searchsorted(record.ends, stops) + 1, ending.steps)
+        counts = jnp.where(stops > direction_of(problem) * problem.begin, counts, 0)
+    counts = lax.stop_gradient(counts)
 
     def again(problem: Problem) -> Piece:
         field, state, _, _ = solver.start(problem)
         tolerance = problem.controls.tolerance
-        return repeated_pieces(field, solver.method, tolerance, record, state, counts)
+        method, sizes = solver.method, record.piece.width
+        return repeated_pieces(field, method, tolerance, sizes, state, counts, between)
 
     # Linearized, the loop over steps is one linear operation, which can be transposed.
     pieces, push = linearize(jit(again), problem)

@@ -201,19 +201,27 @@ def adaptive_pieces(
 
 
 def repeated_pieces(
-    field: Slope, method: Method, tolerance: Tolerance, record: Record, state: State, counts: Any
+    field: Slope,
+    method: Method,
+    tolerance: Tolerance,
+    sizes: Any,
+    state: State,
+    counts: Any,
+    between: int,
 ) -> Piece:
-    """The pieces at which an integration with known steps is after so many of them."""
-    most = record.ends.shape[0]
+    """The pieces at which an integration with steps of known sizes is after so many of them.
+
+    From one count to the next there are `between` steps at most.
+    """
 
     def advance(now: State) -> State:
-        return repeated_step(field, method, tolerance, record.piece.width, now)
+        return repeated_step(field, method, tolerance, sizes, now)
 
     def to_count(now: State, count: Any) -> tuple[State, Piece]:
         now = lax.while_loop(lambda now: now.steps < count, advance, now)
         return now, now.piece
 
-    with reverse_while(max_steps=most):
+    with reverse_while(max_steps=between):
         _, pieces = lax.scan(checkpoint(to_count), state, counts)
     return pieces
 

@@ -83,20 +83,20 @@ MORPHAX_INLINE double scaled(double y, const Reduced& x, int more = 0) {
   return y * power(half) * power(n - half);
 }
 
+// NaN is not bounded: it comes back, and what is made of it is NaN of its sign.
 MORPHAX_INLINE double between(double least, double x, double largest) {
-  return x > least ? x < largest ? x : largest : least;
+  const double bounded = x < least ? least : x;
+  return bounded > largest ? largest : bounded;
 }
 
 MORPHAX_INLINE double exponential(double x) {
   const Reduced of = reduced(between(-746, x, 710));
-  const double value = scaled(sum_with_growth(1, 0, of), of);
-  return x != x ? x : value;
+  return scaled(sum_with_growth(1, 0, of), of);
 }
 
 MORPHAX_INLINE double exponential_of_two(double x) {
   const Reduced of = reduced_of_two(between(-1076, x, 1025));
-  const double value = scaled(sum_with_growth(1, 0, of), of);
-  return x != x ? x : value;
+  return scaled(sum_with_growth(1, 0, of), of);
 }
 
 // 2ⁿ ((1 − 2⁻ⁿ) + (eʳ − 1)).
@@ -150,8 +150,10 @@ MORPHAX_INLINE double hyperbolic_tangent(double x) {
 
 // By the exponential that is at most 1, so that results next to 0 have their digits.
 MORPHAX_INLINE double sigmoid(double x) {
-  const double power = exponential(-__builtin_fabs(x));
-  return (x < 0 ? power : 1) / (1 + power);
+  const double exponent = -__builtin_fabs(x), power = exponential(exponent);
+  const double value = (x < 0 ? power : 1) / (1 + power);
+  // Compilers that have a difference for a sum with the negative turn the sign of NaN.
+  return x != x ? exponent : value;
 }
 
 }  // namespace

@@ -56,8 +56,14 @@ def outer_of_numpy(result: Any, a: Any, b: Any, **_: Any) -> Callable[..., Any] 
 def hypot_of_numpy(out: Any, x: Any, y: Any) -> Callable[..., Any] | None:
     """One step, where the program has 25."""
     dtype = out.dtype
-    is_known = x.dtype == dtype == y.dtype and out.shape in (x.shape, y.shape)
-    return single_operation(f"hypot_{dtype}", (x, y)) if is_known else None
+    # Numbers are converted first, as the program does it.
+    avals = [v if v.ndim else v.update(dtype=dtype) for v in (x, y)]
+    if {v.dtype for v in avals} != {dtype} or out.shape not in (x.shape, y.shape):
+        return None
+    made = single_operation(f"hypot_{dtype}", avals)
+    if made is None or x.dtype == dtype == y.dtype:
+        return made
+    return lambda x, y: made(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
 
 
 def isclose_of_numpy(

@@ -73,7 +73,7 @@ _OF_DENSITIES = {
 # And `tests/numpy/test_of_numpy.py` and `test_integer_powers.py` these, which are several each.
 _COMPOSITIONS = {
     f"{name}_{dtype}"
-    for name in ("hypot", "tolerance", "close", "number", "bounded")
+    for name in ("hypot", "tolerance", "close", "number", "bounded", "finite")
     for dtype in ("float32", "float64")
 } | {f"integer_power_{dtype}" for dtype in ("int32", "uint32", "int64")}
 _OPERATIONS = sorted(

@@ -22,7 +22,12 @@ namespace {
 
 using elementary::bits_as;
 using elementary::f32;
+using wide::exponent_of;
+using wide::kExponents;
+using wide::kMantissaBits;
+using wide::kOne;
 using wide::kShift;
+using wide::nearest_power;
 using wide::polynomial;
 using u64 = std::uint64_t;
 
@@ -33,8 +38,6 @@ constexpr f32 kNone = -std::numeric_limits<f32>::quiet_NaN();
 constexpr f32 kLargest = 700;
 
 constexpr double kLog2 = 0.69314718055994530942;
-constexpr u64 kExponents = 0x7ff0000000000000, kOne = 0x3ff0000000000000;
-constexpr u64 kMantissaBits = 52;
 
 // eˣ − 1 for |x| of at most `kLargest`.
 //
@@ -56,19 +59,6 @@ MORPHAX_INLINE double inverse_tangent(double s) {
   constexpr double kP[] = {0.10084164411949803, 0.11065144454391068, 0.14286684184170356,
                            0.19999990787495261, 0.33333333365279333, 0.9999999999998206};
   return s * polynomial(kP, s * s);
-}
-
-// The number of a normal power of two, its exponent: all other bits are left out.
-MORPHAX_INLINE double exponent_of(u64 bits) {
-  return bits_as<double>((bits >> kMantissaBits) | bits_as<u64>(wide::kOfExponents)) -
-         (wide::kOfExponents + 1023);
-}
-
-// The bits of a positive normal number over the root of a half: their exponent is that of the power
-// of two next to it.
-MORPHAX_INLINE u64 nearest_power(double x) {
-  constexpr u64 kRootOfHalf = 0x3fe6a09e667f3bcd;
-  return bits_as<u64>(x) - kRootOfHalf + kOne;
 }
 
 MORPHAX_INLINE f32 expm1_of(f32 x) {

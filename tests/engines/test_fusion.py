@@ -59,7 +59,11 @@ _OF_OTHER_STEPS = {
 }
 _OF_OTHER_STEPS |= {name for name in fusion.native.operations if name.endswith("_complex64")}
 _OF_OTHER_STEPS |= {
-    f"{name}_float64" for name in "erf_inv exp exp2 expm1 sinh cosh tanh logistic lgamma".split()
+    f"{name}_float64"
+    for name in (
+        *("erf_inv", "exp", "exp2", "expm1", "sinh", "cosh", "tanh", "logistic", "lgamma"),
+        *("log1p", "asinh", "acosh", "atanh"),
+    )
 }
 # `test_densities.py` compares these with theirs.
 _OF_DENSITIES = {

@@ -134,6 +134,22 @@ MORPHAX_INLINE void bounded(std::size_t count, const void* a, const void* b, con
       });
 }
 
+// y where x is no number, z for infinity and -z for -infinity.
+template <typename T>
+MORPHAX_INLINE void finite(std::size_t count, const void* a, const void* b, const void* c,
+                           void* out) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  const auto *xs = static_cast<const T*>(a), *ys = static_cast<const T*>(b);
+  const auto* zs = static_cast<const T*>(c);
+  replaced(
+      count, xs, xs, static_cast<T*>(out), [](T x) { return !(size_of(x) < kInfinity); },
+      [=](std::size_t i) {
+        const T x = xs[i],
+                limited = chosen(x == kInfinity, zs[i], chosen(x == -kInfinity, -zs[i], x));
+        return chosen(x != x, ys[i], limited);
+      });
+}
+
 // y where x is no number, else z.
 template <typename T>
 MORPHAX_INLINE void number(std::size_t count, const void* a, const void* b, const void* c,
@@ -152,6 +168,8 @@ MORPHAX_INLINE void number(std::size_t count, const void* a, const void* b, cons
   }
 MORPHAX_REPLACED(bounded_f32, bounded<f32>)
 MORPHAX_REPLACED(bounded_f64, bounded<f64>)
+MORPHAX_REPLACED(finite_f32, finite<f32>)
+MORPHAX_REPLACED(finite_f64, finite<f64>)
 MORPHAX_REPLACED(number_f32, number<f32>)
 MORPHAX_REPLACED(number_f64, number<f64>)
 
@@ -209,6 +227,8 @@ constexpr Operation kOperations[] = {
     {"close_float64", 3, close_f64, nullptr, true},
     {"bounded_float32", 3, bounded_f32},
     {"bounded_float64", 3, bounded_f64, nullptr, true},
+    {"finite_float32", 3, finite_f32},
+    {"finite_float64", 3, finite_f64, nullptr, true},
     {"number_float32", 3, number_f32},
     {"number_float64", 3, number_f64, nullptr, true},
 };

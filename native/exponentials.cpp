@@ -32,43 +32,58 @@ constexpr f32 kShift = 0x1.8p23f;
 
 MORPHAX_INLINE f32 power_of_two(i32 n) { return bits_as<f32>((n + kBias) << kMantissaBits); }
 
-// 2ⁿ eʳ 2^`more` with n in the low bits of what is shifted, and |r| at most half of log 2.
-MORPHAX_INLINE f32 scaled_power(f32 shifted, f32 r, i32 more = 0) {
+// eʳ − 1 for |r| of at most half of log 2.
+MORPHAX_INLINE f32 growth(f32 r) {
   constexpr f32 kP[] = {1.3820661697536707e-3f, 8.368674665689468e-3f, 4.166826605796814e-2f,
                         1.666652113199234e-1f, 4.999999403953552e-1f};
   f32 value = kP[0];
   for (int i = 1; i < 5; ++i) value = value * r + kP[i];
-  value = value * (r * r) + r;
+  return value * (r * r) + r;
+}
+
+// 2ⁿ eʳ 2^`more` with n in the low bits of what is shifted, and |r| at most half of log 2.
+MORPHAX_INLINE f32 scaled_power(f32 shifted, f32 r, i32 more = 0) {
+  const f32 value = growth(r);
   // 2ⁿ in two factors, neither of which leaves the range.
   const i32 n = bits_as<i32>(shifted) - bits_as<i32>(kShift), half = n >> 1;
   const f32 scale = power_of_two(half);
   return (value * scale + scale) * power_of_two(n - half + more);
 }
 
+// NaN is not bounded: it comes back, and what is made of it is NaN of its sign.
 MORPHAX_INLINE f32 between(f32 least, f32 x, f32 largest) {
-  return x > least ? x < largest ? x : largest : least;
+  const f32 bounded = x < least ? least : x;
+  return bounded > largest ? largest : bounded;
+}
+
+// An argument as n log 2 + r.
+struct Reduced {
+  f32 shifted;  // n is in its low bits
+  f32 r;
+};
+
+// Of numbers from −104 to 90.
+MORPHAX_INLINE Reduced reduced(f32 x) {
+  // The product of the integer with the high part of log 2 is exact.
+  constexpr f32 kPerLog2 = 1.44269504f, kHigh = 0x1.62e4p-1f, kLow = 1.42860677e-6f;
+  const f32 shifted = x * kPerLog2 + kShift, whole = shifted - kShift;
+  return {shifted, (x - whole * kHigh) - whole * kLow};
 }
 
 // eˣ 2^`more` for numbers x from −104 to 90.
 MORPHAX_INLINE f32 power_of_e(f32 x, i32 more = 0) {
-  // The product of the integer with the high part of log 2 is exact.
-  constexpr f32 kPerLog2 = 1.44269504f, kHigh = 0x1.62e4p-1f, kLow = 1.42860677e-6f;
-  const f32 shifted = x * kPerLog2 + kShift, whole = shifted - kShift;
-  return scaled_power(shifted, (x - whole * kHigh) - whole * kLow, more);
+  const Reduced of = reduced(x);
+  return scaled_power(of.shifted, of.r, more);
 }
 
-// Beyond the bounds are 0 and ∞; so is NaN, which comes back in the end.
-MORPHAX_INLINE f32 exponential(f32 x) {
-  const f32 power = power_of_e(between(-104, x, 89));
-  return x != x ? x : power;
-}
+// Beyond the bounds are 0 and ∞.
+MORPHAX_INLINE f32 exponential(f32 x) { return power_of_e(between(-104, x, 89)); }
 
 // Powers of whole numbers are exact.
 MORPHAX_INLINE f32 exponential_of_two(f32 x) {
   constexpr f32 kLog2 = 0.693147181f;
   const f32 bounded = between(-151, x, 129), shifted = bounded + kShift;
-  const f32 power = scaled_power(shifted, (bounded - (shifted - kShift)) * kLog2);
-  return x != x ? x : power;
+  return scaled_power(shifted, (bounded - (shifted - kShift)) * kLog2);
 }
 
 // By half of an exponential, which is in range where this is.
@@ -113,7 +128,8 @@ MORPHAX_INLINE f32 logarithm(f32 x) {
   const bool is_small = x < std::numeric_limits<f32>::min();
   const Split of = split(is_small ? x * 0x1p23f : x);
   const f32 result = sum_of_logarithms(of.e - (is_small ? kMantissaBits : 0), of.f, 0);
-  return x > 0 ? x < kInfinity ? result : x : x == 0 ? -kInfinity : x < 0 ? kNone : x;
+  const f32 above = x < kInfinity ? result : x, value = x == 0 ? -kInfinity : above;
+  return x < 0 ? kNone : value;
 }
 
 // log(1 + x), with what the sum has lost.
@@ -122,26 +138,34 @@ MORPHAX_INLINE f32 logarithm_of_following(f32 x) {
   const Split of = split(sum);
   const bool is_near = of.e == 0;
   const f32 result = sum_of_logarithms(of.e, is_near ? x : of.f, is_near ? 0 : lost / sum);
-  const f32 value = x > -1 ? x < kInfinity ? result : x : x == -1 ? -kInfinity : x < -1 ? kNone : x;
+  const f32 above = x < kInfinity ? result : x, bounded = x == -1 ? -kInfinity : above;
+  const f32 value = x < -1 ? kNone : bounded;
   return x == 0 ? x : value;
 }
 
 // By the exponential that is at most 1, so that results next to 0 have their digits.
 MORPHAX_INLINE f32 sigmoid(f32 x) {
-  const f32 power = exponential(-__builtin_fabsf(x));
-  return (x < 0 ? power : 1) / (1 + power);
+  const f32 exponent = -__builtin_fabsf(x), power = exponential(exponent);
+  const f32 value = (x < 0 ? power : 1) / (1 + power);
+  // Compilers that have a difference for a sum with the negative turn the sign of NaN.
+  return x != x ? exponent : value;
 }
 
 // 1 − 2 / (e²ˣ + 1), which is half there where the polynomial takes over.
 MORPHAX_INLINE f32 hyperbolic_tangent(f32 x) {
-  constexpr f32 kHalfThere = 0.55f;
+  constexpr f32 kHalfThere = 0.55f, kOne = 10;
   // (tanh x / x − 1) / x² in x², fitted to 0.02 units in the last place of tanh x.
   constexpr f32 kP[] = {-6.28247344866395e-3f, 2.1077757701277733e-2f, -5.385385826230049e-2f,
                         1.3332602381706238e-1f, -3.3333319425582886e-1f};
-  const f32 size = __builtin_fabsf(x), power = exponential(-2 * size), square = x * x;
+  const f32 size = __builtin_fabsf(x), square = x * x;
+  // NaN is not bounded.
+  const f32 twice = 2 * (size > kOne ? kOne : size);
+  const Reduced of = reduced(twice);
+  const f32 scale = bits_as<f32>((bits_as<u32>(of.shifted) << kMantissaBits) + bits_as<u32>(1.f));
+  const f32 power_and_one = growth(of.r) * scale + (scale + 1);
   f32 value = kP[0];
   for (int i = 1; i < 5; ++i) value = value * square + kP[i];
-  const f32 near = size + size * (square * value), far = 1 - 2 * power / (1 + power);
+  const f32 near = size + size * (square * value), far = 1 - 2 / power_and_one;
   return __builtin_copysignf(size < kHalfThere ? near : far, x);
 }
 

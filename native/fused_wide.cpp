@@ -15,6 +15,7 @@
 #include "inverse_erf.h"
 #include "log_gamma.h"
 #include "wide_exponentials.h"
+#include "wide_logarithms.h"
 
 namespace morphax::fused {
 
@@ -207,6 +208,10 @@ constexpr Operation kOperations[] = {
     MORPHAX_WIDE("cosh_float64", 1, wide_exponentials::cosh),
     MORPHAX_WIDE("tanh_float64", 1, wide_exponentials::tanh),
     MORPHAX_WIDE("logistic_float64", 1, wide_exponentials::logistic),
+    MORPHAX_WIDE("log1p_float64", 1, wide_logarithms::log1p),
+    MORPHAX_WIDE("asinh_float64", 1, wide_logarithms::asinh),
+    MORPHAX_WIDE("acosh_float64", 1, wide_logarithms::acosh),
+    MORPHAX_WIDE("atanh_float64", 1, wide_logarithms::atanh),
     MORPHAX_WIDE("erf_float64", 1, error_function::wide_erf),
     MORPHAX_WIDE("erf_inv_float64", 1, inverse_erf::wide_erf_inv),
     MORPHAX_WIDE("lgamma_float64", 1, log_gamma::wide_lgamma),

@@ -28,6 +28,22 @@ MORPHAX_INLINE double polynomial(const double (&coefficients)[size], double x) {
 // The integer in the low bits of a double between 2⁵² and 2⁵³, and what is to be added to find it.
 constexpr double kShift = 0x1.8p52, kOfExponents = 0x1p52;
 
+constexpr std::uint64_t kExponents = 0x7ff0000000000000, kOne = 0x3ff0000000000000;
+constexpr std::uint64_t kMantissaBits = 52;
+
+// The number of a normal power of two, its exponent: all other bits are left out.
+MORPHAX_INLINE double exponent_of(std::uint64_t bits) {
+  return bits_as<double>((bits >> kMantissaBits) | bits_as<std::uint64_t>(kOfExponents)) -
+         (kOfExponents + 1023);
+}
+
+// The bits of a positive normal number over the root of a half: their exponent is that of the power
+// of two next to it.
+MORPHAX_INLINE std::uint64_t nearest_power(double x) {
+  constexpr std::uint64_t kRootOfHalf = 0x3fe6a09e667f3bcd;
+  return bits_as<std::uint64_t>(x) - kRootOfHalf + kOne;
+}
+
 // eˣ with 12 digits; 0 below the normal numbers, and ∞ above the largest one.
 MORPHAX_INLINE double exponential(double x) {
   constexpr double kTaylor[] = {1 / 39916800., 1 / 3628800., 1 / 362880., 1 / 40320.,

@@ -56,17 +56,20 @@ MORPHAX_INLINE Reduced reduced_of_two(double x) {
   return {shifted, r, (most - r) + rest};
 }
 
-// first + eʳ − 1 for a number `first` that is 0 or larger than r, where `lost` is added to it.
-MORPHAX_INLINE double sum_with_growth(double first, double lost, const Reduced& x) {
+// eʳ − 1 − r.
+MORPHAX_INLINE double curve_of(double r) {
   // The even and the odd powers do not wait for each other.
   constexpr double kEven[] = {2.5109024915612974e-08, 2.755724425275795e-06, 0.0001984126988607504,
                               0.008333333333321653, 0.16666666666666677},
                    kOdd[] = {2.087534314773848e-09, 2.7557402731106636e-07, 2.480158717227897e-05,
                              0.0013888888888962583, 0.041666666666666505};
-  const double square = x.r * x.r;
-  const double cubic = polynomial(kEven, square) + x.r * polynomial(kOdd, square);
-  const double curve = 0.5 * square + x.r * square * cubic;
-  const double sum = first + x.r, lost_in_sum = (first - sum) + x.r;
+  const double square = r * r, cubic = polynomial(kEven, square) + r * polynomial(kOdd, square);
+  return 0.5 * square + r * square * cubic;
+}
+
+// first + eʳ − 1 for a number `first` that is 0 or larger than r, where `lost` is added to it.
+MORPHAX_INLINE double sum_with_growth(double first, double lost, const Reduced& x) {
+  const double sum = first + x.r, lost_in_sum = (first - sum) + x.r, curve = curve_of(x.r);
   return sum + (lost_in_sum + (lost + (x.lost + curve)));
 }
 
@@ -83,20 +86,20 @@ MORPHAX_INLINE double scaled(double y, const Reduced& x, int more = 0) {
   return y * power(half) * power(n - half);
 }
 
+// NaN is not bounded: it comes back, and what is made of it is NaN of its sign.
 MORPHAX_INLINE double between(double least, double x, double largest) {
-  return x > least ? x < largest ? x : largest : least;
+  const double bounded = x < least ? least : x;
+  return bounded > largest ? largest : bounded;
 }
 
 MORPHAX_INLINE double exponential(double x) {
   const Reduced of = reduced(between(-746, x, 710));
-  const double value = scaled(sum_with_growth(1, 0, of), of);
-  return x != x ? x : value;
+  return scaled(sum_with_growth(1, 0, of), of);
 }
 
 MORPHAX_INLINE double exponential_of_two(double x) {
   const Reduced of = reduced_of_two(between(-1076, x, 1025));
-  const double value = scaled(sum_with_growth(1, 0, of), of);
-  return x != x ? x : value;
+  return scaled(sum_with_growth(1, 0, of), of);
 }
 
 // 2ⁿ ((1 − 2⁻ⁿ) + (eʳ − 1)).
@@ -140,18 +143,21 @@ MORPHAX_INLINE double hyperbolic_tangent(double x) {
                    kOdd[] = {5.1021271007398575e-05, 0.0005791368046112003, 0.003591719679876212,
                              0.0218694859745801, 0.13333333333168676};
   const double size = __builtin_fabs(x), square = x * x, fourth = square * square;
-  const Reduced of = reduced(-2 * (size < kOne ? size : kOne));
-  const double power = sum_with_growth(1, 0, of) * power_of_two(of),
-               far = 1 - 2 * power / (1 + power);
+  // NaN is not bounded.
+  const Reduced of = reduced(2 * (size > kOne ? kOne : size));
+  const double power = power_of_two(of), growth = of.r + curve_of(of.r);
+  const double far = 1 - 2 / (growth * power + (power + 1));
   const double value = polynomial(kEven, fourth) + square * polynomial(kOdd, fourth);
   const double near = size + size * (square * value);
-  return x != x ? x : __builtin_copysign(size < kHalfThere ? near : far, x);
+  return __builtin_copysign(size < kHalfThere ? near : far, x);
 }
 
 // By the exponential that is at most 1, so that results next to 0 have their digits.
 MORPHAX_INLINE double sigmoid(double x) {
-  const double power = exponential(-__builtin_fabs(x));
-  return (x < 0 ? power : 1) / (1 + power);
+  const double exponent = -__builtin_fabs(x), power = exponential(exponent);
+  const double value = (x < 0 ? power : 1) / (1 + power);
+  // Compilers that have a difference for a sum with the negative turn the sign of NaN.
+  return x != x ? exponent : value;
 }
 
 }  // namespace

@@ -59,7 +59,11 @@ _OF_OTHER_STEPS = {
 }
 _OF_OTHER_STEPS |= {name for name in fusion.native.operations if name.endswith("_complex64")}
 _OF_OTHER_STEPS |= {
-    f"{name}_float64" for name in "erf_inv exp exp2 expm1 sinh cosh tanh logistic lgamma".split()
+    f"{name}_float64"
+    for name in (
+        *("erf_inv", "exp", "exp2", "expm1", "sinh", "cosh", "tanh", "logistic", "lgamma"),
+        *("log1p", "asinh", "acosh", "atanh"),
+    )
 }
 # `test_densities.py` compares these with theirs.
 _OF_DENSITIES = {
@@ -73,7 +77,7 @@ _OF_DENSITIES = {
 # And `tests/numpy/test_of_numpy.py` and `test_integer_powers.py` these, which are several each.
 _COMPOSITIONS = {
     f"{name}_{dtype}"
-    for name in ("hypot", "tolerance", "close", "number", "bounded")
+    for name in ("hypot", "tolerance", "close", "number", "bounded", "finite")
     for dtype in ("float32", "float64")
 } | {f"integer_power_{dtype}" for dtype in ("int32", "uint32", "int64")}
 _OPERATIONS = sorted(

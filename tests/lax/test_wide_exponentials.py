@@ -1,4 +1,4 @@
-"""Exponentials of float64 of native code against extended precision."""
+"""Exponentials and logarithms of float64 of native code against extended precision."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ EXPECTED: dict[str, tuple[Callable[[Any], Any], float]] = {
     "cosh": (np.cosh, 1.2),
     "tanh": (np.tanh, 1.5),
     "logistic": (lambda x: np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x))), 2.4),
+    "log1p": (np.log1p, 0.95),
+    "asinh": (np.arcsinh, 1.1),
+    "acosh": (np.arccosh, 2),
+    "atanh": (np.arctanh, 1.5),
 }
 SPECIAL = np.array(
     [
@@ -34,6 +38,8 @@ SPECIAL = np.array(
         *(-708.3964185322641, -708.3964185322642, -744.4400719213812, -745.1332191019411),
         *(-745.1332191019412, -746.0, -1e308, 1023.0, 1024.0, -1022.0, -1023.0, -1074.0, -1075.0),
         *(-1076.0, 0.55, 0.5499999999999999, 0.34657359027997264, 36.7, -37.5, 19.999, 20.001),
+        *(2.0**60, 2.0**60 + 256, -(2.0**63), 2.0**1023, 1.7976931348623157e308, 2.0**-26, 2.0**53),
+        *(1 + 2.0**-52, 1 - 2.0**-53, 2.0**-53 - 1, 2.0**-52 - 1, 0.41421356237309503, 0.25),
     ]
 )
 
@@ -47,7 +53,7 @@ def _wide_dtypes() -> Iterator[None]:
 def _numbers() -> Any:
     """Of all sizes, and many where results are small, ordinary, subnormal or next to the end."""
     rng = np.random.default_rng(0)
-    ranges = ((-1, 1), (-10, 10), (-0.01, 0.01), (-750, 712), (-1080, 1030), (708, 711))
+    ranges = ((-1, 1), (-10, 10), (-0.01, 0.01), (-750, 712), (-1080, 1030), (708, 711), (1, 1.1))
     spread = np.exp(rng.uniform(-700, 7, 4000)) * rng.choice([-1, 1], 4000)
     bits = rng.integers(0, 1 << 64, 4000, np.uint64).view(np.float64)
     return np.concatenate([SPECIAL, spread, bits, *[rng.uniform(*ends, 4000) for ends in ranges]])

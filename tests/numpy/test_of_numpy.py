@@ -220,6 +220,17 @@ def test_one_pass_has_the_bits_of_the_program(name: str, dtype: str) -> None:
             assert np.asarray(function(*operands)).tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("number", [2.5, -3, 0.0, np.nan, np.inf, 1e300, np.float16(7)])
+def test_lengths_beside_a_number_of_another_dtype(number: Any) -> None:
+    with jax.enable_x64(True), np.errstate(over="ignore"):
+        x = jnp.asarray(_pairs("float32")[0])
+        for operands in ((x, number), (number, x)):
+            expected = np.asarray(inspect.unwrap(jnp.hypot)(*operands))
+            for _ in range(2):
+                result = np.asarray(jnp.hypot(*operands))
+                assert (result.dtype, result.tobytes()) == (expected.dtype, expected.tobytes())
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_numbers_in_place_of_others(dtype: str) -> None:
     limits = [{}, *({name: value} for name in ("nan", "posinf", "neginf") for value in (7, -0.0))]

@@ -17,6 +17,7 @@ from .complex_numbers import is_complex
 from .operands import promoted_inexact, refuse_out_and_where, settled
 
 
+@replayed(1)
 def exp(x: Any, /) -> Any:
     """eˣ, element by element.
 
@@ -46,6 +47,7 @@ def exp2(x: Any, /) -> Any:
     return lax.exp2(*promoted_inexact("exp2", x))
 
 
+@replayed(1)
 def expm1(x: Any, /) -> Any:
     """eˣ − 1, accurate near zero.
 
@@ -60,6 +62,7 @@ def expm1(x: Any, /) -> Any:
     return lax.expm1(*promoted_inexact("expm1", x))
 
 
+@replayed(1)
 def log(x: Any, /) -> Any:
     """The natural logarithm of x, element by element.
 
@@ -115,6 +118,7 @@ def _logarithm(name: str, x: Any, base: float) -> Any:
     return lax.complex(*[lax.div(part, scale) for part in parts])
 
 
+@replayed(1)
 def log1p(x: Any, /) -> Any:
     """log(1 + x), accurate near zero.
 

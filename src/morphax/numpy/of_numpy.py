@@ -56,8 +56,14 @@ def outer_of_numpy(result: Any, a: Any, b: Any, **_: Any) -> Callable[..., Any] 
 def hypot_of_numpy(out: Any, x: Any, y: Any) -> Callable[..., Any] | None:
     """One step, where the program has 25."""
     dtype = out.dtype
-    is_known = x.dtype == dtype == y.dtype and out.shape in (x.shape, y.shape)
-    return single_operation(f"hypot_{dtype}", (x, y)) if is_known else None
+    # Numbers are converted first, as the program does it.
+    avals = [v if v.ndim else v.update(dtype=dtype) for v in (x, y)]
+    if {v.dtype for v in avals} != {dtype} or out.shape not in (x.shape, y.shape):
+        return None
+    made = single_operation(f"hypot_{dtype}", avals)
+    if made is None or x.dtype == dtype == y.dtype:
+        return made
+    return lambda x, y: made(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
 
 
 def isclose_of_numpy(
@@ -86,7 +92,7 @@ def isclose_of_numpy(
 def nan_to_num_of_numpy(
     out: Any, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Callable[..., Any] | None:
-    """Two steps, where the program has nine."""
+    """One step where limits are opposites, and two of others; the program has nine."""
     dtype = x.dtype
     limits = np.finfo(dtype) if dtype.name in ("float32", "float64") else None
     if limits is None or not {type(v) for v in (nan, posinf, neginf)} <= {int, float, type(None)}:
@@ -95,10 +101,13 @@ def nan_to_num_of_numpy(
         limits.max if posinf is None else posinf,
         limits.min if neginf is None else neginf,
     )
-    # The operand and constants are numbers 0 to 3.
-    steps = [(f"bounded_{dtype}", (0, 2, 3), dtype), (f"number_{dtype}", (0, 1, 4), dtype)]
     with np.errstate(over="ignore"):
-        constants = [bits_of(np.asarray(v, dtype)) for v in (nan, posinf, neginf)]
+        numbers = [np.asarray(v, dtype) for v in (nan, posinf, neginf)]
+    constants = [bits_of(v) for v in numbers]
+    # The operand and constants are numbers 0 to 3.
+    if bits_of(np.asarray(-numbers[1])) == constants[2]:
+        return steps_in_one([(f"finite_{dtype}", (0, 1, 2), dtype)], (x,), constants[:2])
+    steps = [(f"bounded_{dtype}", (0, 2, 3), dtype), (f"number_{dtype}", (0, 1, 4), dtype)]
     return steps_in_one(steps, (x,), constants)
 
 

@@ -11,6 +11,7 @@ from ..engines.reference.replay import replayed
 from .operands import constant, promoted_inexact
 
 
+@replayed(1)
 def sin(x: Any, /) -> Any:
     """Sine of x in radians.
 
@@ -25,6 +26,7 @@ def sin(x: Any, /) -> Any:
     return lax.sin(*promoted_inexact("sin", x))
 
 
+@replayed(1)
 def cos(x: Any, /) -> Any:
     """Cosine of x in radians.
 
@@ -39,6 +41,7 @@ def cos(x: Any, /) -> Any:
     return lax.cos(*promoted_inexact("cos", x))
 
 
+@replayed(1)
 def tan(x: Any, /) -> Any:
     """Tangent of x in radians.
 
@@ -53,6 +56,7 @@ def tan(x: Any, /) -> Any:
     return lax.tan(*promoted_inexact("tan", x))
 
 
+@replayed(1)
 def arcsin(x: Any, /) -> Any:
     """Inverse sine, in radians.
 
@@ -67,6 +71,7 @@ def arcsin(x: Any, /) -> Any:
     return lax.asin(*promoted_inexact("arcsin", x))
 
 
+@replayed(1)
 def arccos(x: Any, /) -> Any:
     """Inverse cosine, in radians.
 
@@ -81,6 +86,7 @@ def arccos(x: Any, /) -> Any:
     return lax.acos(*promoted_inexact("arccos", x))
 
 
+@replayed(1)
 def arctan(x: Any, /) -> Any:
     """Inverse tangent, in radians.
 
@@ -95,6 +101,7 @@ def arctan(x: Any, /) -> Any:
     return lax.atan(*promoted_inexact("arctan", x))
 
 
+@replayed(1)
 def sinh(x: Any, /) -> Any:
     """Hyperbolic sine.
 
@@ -109,6 +116,7 @@ def sinh(x: Any, /) -> Any:
     return lax.sinh(*promoted_inexact("sinh", x))
 
 
+@replayed(1)
 def cosh(x: Any, /) -> Any:
     """Hyperbolic cosine.
 
@@ -123,6 +131,7 @@ def cosh(x: Any, /) -> Any:
     return lax.cosh(*promoted_inexact("cosh", x))
 
 
+@replayed(1)
 def tanh(x: Any, /) -> Any:
     """Hyperbolic tangent.
 
@@ -137,6 +146,7 @@ def tanh(x: Any, /) -> Any:
     return lax.tanh(*promoted_inexact("tanh", x))
 
 
+@replayed(1)
 def arcsinh(x: Any, /) -> Any:
     """Inverse hyperbolic sine.
 
@@ -151,6 +161,7 @@ def arcsinh(x: Any, /) -> Any:
     return lax.asinh(*promoted_inexact("arcsinh", x))
 
 
+@replayed(1)
 def arccosh(x: Any, /) -> Any:
     """Inverse hyperbolic cosine.
 
@@ -165,6 +176,7 @@ def arccosh(x: Any, /) -> Any:
     return lax.acosh(*promoted_inexact("arccosh", x))
 
 
+@replayed(1)
 def arctanh(x: Any, /) -> Any:
     """Inverse hyperbolic tangent.
 

@@ -583,6 +583,12 @@ def test_weak_types_are_those_of_jax() -> None:
     assert not special.logit(weak).weak_type
 
 
+@pytest.mark.parametrize("name", "digamma entr erf erfc gammaln i0 i0e i1 i1e ndtr".split())
+def test_tangents_of_weak_types_are_weak(name: str) -> None:
+    out, tangent = jax.jvp(getattr(special, name), (0.5,), (1.0,))
+    assert tangent.weak_type == out.weak_type
+
+
 @pytest.mark.parametrize("engine", [None, "native", "xla"])
 def test_slopes_of_beta_at_its_poles(engine: str | None) -> None:
     options = {"jax_cpu_engine": engine}

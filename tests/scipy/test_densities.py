@@ -411,3 +411,12 @@ def test_slopes_at_the_ends(function: Any, engine: str) -> None:
     wanted = [*expected[:-1], -expected[0], expected[-1]]
     for found, slope in zip(run(*given), wanted, strict=True):
         np.testing.assert_allclose(found, [slope, slope], 2e-6, 2e-7)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_beta_density_far_from_all_mass_is_zero(engine: str) -> None:
+    """Before a factor of 10³⁰ even e⁻¹⁵⁰ is much."""
+    points = [(1.0, 1e30, 0.5), (0.5, 1e30, 0.1), (1e30, 2.0, 0.1), (3.0, 1e30, 1e-20)]
+    slope = jax.vmap(jax.grad(special.betainc, 2))
+    run = jax.jit(slope, compiler_options={"jax_cpu_engine": engine})
+    np.testing.assert_array_equal(run(*np.array(points, np.float32).T), 0)

@@ -48,6 +48,7 @@ TAILS = "cdf logcdf sf logsf"
 ALL = f"logpdf pdf {TAILS}"
 HALF_LINE: Any = {"ends": (0, INF, -INF), "sides": (1, 0, 0)}
 UNIT: Any = {"ends": (0, 1, INF, -INF), "sides": (1, -1, 0, 0)}
+INTERVALS = ((-1.0, 1.5), (0.0, 1.5), (-INF, 1.5), (-1.0, INF), (-INF, INF))
 CHANCE: Any = {"probability": (0, 1)}
 TABLE = (
     Ends("norm", ALL),
@@ -59,8 +60,8 @@ TABLE = (
     Ends("gumbel_l", ALL),
     Ends("gumbel_r", ALL),
     Ends("pareto", ALL, (1, INF, -INF), ((2.0,), (0.3,)), (1, 0, 0)),
-    # At its own ends the slopes are those of the outside.
-    Ends("truncnorm", "logpdf pdf cdf logsf", shapes=((-1.0, 1.5),)),
+    Ends("truncnorm", ALL, (-INF, -1, 0, 1.5, INF), INTERVALS, (0, 1, 1, -1, 0)),
+    Ends("truncnorm", "logcdf logsf", (0,), ((-1.5, 0.0), (-INF, 0.0)), (-1,)),
     Ends("gamma", ALL, shapes=((0.5,), (1.0,), (2.0,), (3.0,)), **HALF_LINE),
     Ends("chi2", ALL, shapes=((1.0,), (2.0,), (5.0,)), **HALF_LINE),
     Ends("beta", "logpdf pdf", shapes=((0.5, 0.5), (1.0, 1.0), (2.0, 3.0), (2.0, 1.0)), **UNIT),

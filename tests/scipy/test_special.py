@@ -246,6 +246,25 @@ def test_rising_factorials_at_infinity() -> None:
         np.testing.assert_array_equal(run(z, m), expected)
 
 
+# Whole numbers below 0, where both gamma functions have poles, and sums that are rounded to them.
+RISING_POLES = (
+    *[((0.0, -1e5), 0.0), ((-1.0, -1e30), 0.0), ((-1e5, 1e5), np.inf), ((-2e3, 1101), -np.inf)],
+    *[((-1e5, -1e5), 0.0), ((-1e30, 0.5), 0.0), ((-1e30, -0.5), 0.0), ((-1e30, 1e5), np.inf)],
+    *[((-5.0, 2.0), 20.0), ((-5.0, 2e3), 0.0), ((2.0, -1e5), np.inf), ((np.nan, 0.0), 1.0)],
+)
+
+
+@pytest.mark.parametrize("engine", ["eager", "native", "xla"])
+def test_rising_factorials_where_both_have_poles(engine: str) -> None:
+    points, expected = zip(*RISING_POLES, strict=True)
+    run = special.poch
+    if engine != "eager":
+        run = jax.jit(run, compiler_options={"jax_cpu_engine": engine})
+    for dtype in ("float32", "float64"):
+        with jax.enable_x64(True):
+            np.testing.assert_array_equal(run(*np.array(points, dtype).T), expected)
+
+
 def test_entropies_of_what_is_undefined_and_far_out() -> None:
     points = np.array([0.0, -0.0, 1.0, 2.5, 1e-30, 1e30, -1.0, np.inf, -np.inf, np.nan])
     p, q = np.array(list(itertools.product(points, points))).T
@@ -562,6 +581,12 @@ def test_weak_types_are_those_of_jax() -> None:
     assert not special.loggamma(1j).weak_type
     assert special.logit(0.5).weak_type
     assert not special.logit(weak).weak_type
+
+
+@pytest.mark.parametrize("name", "digamma entr erf erfc gammaln i0 i0e i1 i1e ndtr".split())
+def test_tangents_of_weak_types_are_weak(name: str) -> None:
+    out, tangent = jax.jvp(getattr(special, name), (0.5,), (1.0,))
+    assert tangent.weak_type == out.weak_type
 
 
 @pytest.mark.parametrize("engine", [None, "native", "xla"])

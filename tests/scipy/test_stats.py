@@ -285,6 +285,13 @@ def test_parameters_out_of_range_give_nan() -> None:
         *[stats.betabinom.logpmf(2, *wrong) for wrong in ((-1, 1, 1), (5, 0, 1), (5, 1, -2))],
     ]
     assert np.isnan(numbers).all()
+    for name, shape in (("bernoulli", ()), ("geom", ()), ("binom", (5,)), ("nbinom", (5,))):
+        for function in ("logpmf", "pmf"):
+            run = jax.vmap(getattr(getattr(stats, name), function), (0, *[None] * len(shape), None))
+            # Counts, and what is none.
+            counts = np.array([0, 1, 7, 0.5, -1, np.inf])
+            for p in (-0.1, 1.1, np.inf, -np.inf, np.nan):
+                assert np.isnan(run(counts, *shape, p)).all()
     # As in JAX, where programs go to the limit of no deviation.
     assert norm.cdf(1.0, 0.0, 0.0) == 1
 

@@ -100,6 +100,9 @@ def _special_points() -> Iterator[tuple[float, float, float]]:
 @pytest.mark.parametrize("name", ["logpdf", "pdf", "cdf", "logcdf", "sf", "logsf"])
 def test_slopes_at_ends_are_numbers(name: str) -> None:
     slope = jax.vmap(jax.grad(getattr(truncnorm, name), (0, 1, 2)))
+    points = np.array([*_special_points()]).T
+    # Of logarithms, some limits are infinite where the point is an end.
+    may_grow = name.startswith("log") & (points[0] == points[1:]).any(axis=0)
     with jax.enable_x64(True):
-        for part in slope(*np.array([*_special_points()]).T):
-            assert np.isfinite(part).all()
+        for part in slope(*points):
+            assert (np.isfinite(part) | may_grow & ~np.isnan(part)).all()

@@ -8,8 +8,10 @@ import numpy as np
 
 from .. import lax
 from ..control.custom.custom_jvp import custom_jvp
+from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.bessel import i1_over_x
+from ..lax.elementwise.convert import convert
 from ..util.messages import described, message
 from .complex_numbers import is_complex
 from .operands import promoted_inexact
@@ -79,7 +81,8 @@ def _slope_of_i1(x: Any) -> Any:
 
 def _i1_over_x(x: Any) -> Any:
     near = lax.lt(lax.abs(x), _like(x, 0.5))
-    series = i1_over_x(lax.select(near, x, _like(x, 0)))
+    dtype, is_weak = aval_of(x).dtype, aval_of(x).weak_type
+    series = convert(i1_over_x(lax.select(near, x, _like(x, 0))), dtype, is_weak)
     quotient = lax.div(bessel_i1(x), lax.select(near, _like(x, 1), x))
     return lax.select(near, series, quotient)
 

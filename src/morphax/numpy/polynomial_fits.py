@@ -22,7 +22,7 @@ from .at import AtIndex
 from .complex_numbers import conj, real
 from .indexing import getitem
 from .insertion import trim_zeros
-from .joining import concatenate
+from .joining import concatenate, stack
 from .linalg.pseudo_inverses import lstsq
 from .linalg.spectra import eigvals
 from .linalg.systems import inv
@@ -34,6 +34,9 @@ from .reductions import sum
 from .selection import take, where
 from .shaping import broadcast_to
 from .sorting import argsort
+
+# Of more, rounding errors of the products would count.
+_MOST_COLUMNS = 16
 
 
 @replayed(2, arrays=("w",))
@@ -75,7 +78,7 @@ def polyfit(
     order = counted("jnp.polyfit, argument deg", deg) + 1
     x, y, weights = _points(x, y, w)
     count = x.aval.shape[0]
-    powers, values = vander(x, order), y
+    powers, values = _powers(x, order), y
     if weights is not None:
         column = lax.expand_dims(weights, (1,))
         powers = lax.mul(powers, broadcast_to(column, powers.aval.shape))
@@ -96,6 +99,21 @@ def polyfit(
     products = matmul(lax.transpose(conj(scaled), (1, 0)), scaled)
     spread = lax.div(inv(products), outer(lengths, lengths))
     return found, _covariance(spread, squares, count - order, cov, y.aval.ndim)
+
+
+def _powers(x: Any, count: int) -> Any:
+    """The matrix (m, count) of `vander`, made by columns, which LAPACK takes them for.
+
+    Each power is a product of two, the higher of which is a square's.
+    """
+    if not 0 < count <= _MOST_COLUMNS or x.aval.dtype not in (np.float32, np.float64):
+        return vander(x, count)
+    columns = [lax.full_like(x, 1), x]
+    for k in range(2, count):
+        highest = 1 << (k.bit_length() - 1)
+        i, j = (k // 2, k // 2) if k == highest else (k - highest, highest)
+        columns.append(lax.mul(columns[i], columns[j]))
+    return stack(columns[count - 1 :: -1], 1)
 
 
 def _points(x: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:

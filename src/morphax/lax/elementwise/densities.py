@@ -19,8 +19,8 @@ from ..ground.horner import polynomial
 from ..ground.single import exp_of_single, log_of_quotient
 from .gamma_parts import SCALED_GAMMA_OF_SINGLE
 
-# Exponents below this have no power in float32.
-_LEAST = -150.0
+# Exponents below this have no power in float32, with a factor of 10³⁰ and more before it.
+_LEAST = -200.0
 _ROOT = math.sqrt(2 * math.pi)
 
 

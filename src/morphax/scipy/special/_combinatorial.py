@@ -28,9 +28,8 @@ from ._operands import operands, real_operands, strong
 _MOST_FACTORS = 1100.0
 
 
-def _ratio_of_gammas(m: Notation, z: Any, n: Any) -> Any:
-    """Γ(z + n) / Γ(z) for positive z and z + n, by Lanczos' form of both."""
-    total = z + n
+def _ratio_of_gammas(m: Notation, z: Any, n: Any, total: Any) -> Any:
+    """Γ(z + n) / Γ(z) for positive z and their sum, by Lanczos' form of both."""
     above = z + LANCZOS_SHIFT
     exponent = (total - 0.5) * m.log1p(n / above) + n * (m.log(above) - 1.0)
     # Beyond, the quotients N / D are 1, and their parts might overflow.
@@ -66,10 +65,13 @@ def _is_pole(m: Notation, x: Any) -> Any:
     return (x <= 0.0) & (x == m.floor(x))
 
 
+def _is_odd(m: Notation, n: Any) -> Any:
+    """Whether a whole number is odd."""
+    return n - 2.0 * m.floor(0.5 * n) == 1.0
+
+
 def _sign_of_gamma(m: Notation, x: Any) -> Any:
-    below = m.floor(x)
-    is_odd = below - 2.0 * m.floor(0.5 * below) == 1.0
-    return m.where((x < 0.0) & is_odd, -1.0, 1.0)
+    return m.where((x < 0.0) & _is_odd(m, m.floor(x)), -1.0, 1.0)
 
 
 def _by_size(m: Notation, x: Any, y: Any) -> Any:
@@ -87,17 +89,23 @@ def _rising(m: Notation, z: Any, n: Any) -> Any:
     )
     total = z + n
     is_positive = (z > 0.0) & (total > 0.0) & (z < math.inf) & (total < math.inf)
-    inner_z, inner_n = m.where(is_positive, z, 1.0), m.where(is_positive, n, 0.0)
-    by_lanczos = _ratio_of_gammas(m, inner_z, inner_n)
     vanishes, is_infinite = _is_pole(m, z), _is_pole(m, total)
+    # Where both have a pole, the quotient is that of the residues, (−1)ⁿ Γ(1 − z) / Γ(1 − z − n).
+    has_both = vanishes & is_infinite & (n == m.floor(n)) & (abs(total) < math.inf)
+    has_ratio = is_positive | (has_both & (abs(z) < math.inf))
+    lower = m.where(has_both, 1.0 - total, z)
+    upper = m.where(has_both, 1.0 - z, total)
+    one = [m.where(has_ratio, x, 1.0) for x in (lower, upper)]
+    by_lanczos = _ratio_of_gammas(m, one[0], m.where(has_ratio, n, 0.0), one[1])
+    by_lanczos = m.where(has_both & _is_odd(m, n), -by_lanczos, by_lanczos)
     has_size = ~(is_positive | vanishes | is_infinite)
     by_size = m.if_any(
         has_size, lambda: _by_size(m, m.where(has_size, total, 1.0), m.where(has_size, z, 1.0))
     )
-    value = m.where(is_positive, by_lanczos, by_size)
-    value = m.where(is_infinite, math.inf, m.where(vanishes, 0.0, value))
-    # Both have a pole: the quotient is that of the residues, by (z)ₙ = (−1)ⁿ (1 − z − n)ₙ.
-    value = m.where(is_product & (z == z), product, m.where(total == total, value, math.nan))
+    # A sum that is no whole number may be rounded to one.
+    outer = m.where(vanishes & (n != m.floor(n)), 0.0, m.where(is_infinite, math.inf, by_size))
+    value = m.where(has_ratio, by_lanczos, m.where(vanishes & ~is_infinite, 0.0, outer))
+    value = m.where(is_product, product, m.where(total == total, value, math.nan))
     # Far out it is a power, which real numbers have on the left for whole n only.
     is_far = (abs(z) == math.inf) & (n != 0.0) & (abs(n) < math.inf)
     has_power = is_far & ((z > 0.0) | (n == m.floor(n)))

@@ -103,6 +103,11 @@ def probability(q: Any) -> Any:
     return jnp.where((q >= 0) & (q <= 1), q, np.nan)
 
 
+def never(p: Any) -> Any:
+    """The logarithm of the probability of what cannot be, −∞, or NaN where `p` is NaN."""
+    return jnp.where(jnp.isnan(p), np.nan, -np.inf)
+
+
 def counted(name: str, k: Any, loc: Any, *parameters: Any) -> list[Any]:
     """k − loc, whether that is a counting number, and the parameters, as arrays of one dtype.
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
@@ -21,7 +19,7 @@ from ..special._deviances import (
     digamma_beyond_log,
 )
 from ..special._scaled_factorials import log_scaled_factorial, slope_of_factorial_p
-from ._arguments import arguments, counted, probability
+from ._arguments import arguments, counted, never, probability
 from ._ends import exponential
 
 
@@ -39,7 +37,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     p = probability(p)
     inside = inside & ~(count > n)
     k = jnp.where(inside, count, 0)
-    return jnp.where(inside, _log_probability(k, n, jnp.where(inside, p, 0.5)), -np.inf)
+    return jnp.where(inside, _log_probability(k, n, jnp.where(inside, p, 0.5)), never(p))
 
 
 @custom_jvp

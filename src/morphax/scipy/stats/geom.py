@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
@@ -17,7 +15,7 @@ from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from .. import special
 from ..special._deviances import binomial_slope
-from ._arguments import arguments, counted
+from ._arguments import arguments, counted, never, probability
 from ._ends import exponential
 
 
@@ -32,9 +30,9 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
         Array(-0.6931472, dtype=float32, weak_type=True)
     """
     count, inside, p = counted("geom.logpmf", k, loc, p)
-    inside = inside & ~(count < 1)
+    p, inside = probability(p), inside & ~(count < 1)
     value = _log_probability(jnp.where(inside, count - 1, 0), jnp.where(inside, p, 0.5))
-    return jnp.where(inside, value, -np.inf)
+    return jnp.where(inside, value, never(p))
 
 
 @custom_jvp

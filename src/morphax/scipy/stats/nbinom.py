@@ -23,7 +23,7 @@ from ..special._deviances import (
     score,
 )
 from ..special._scaled_factorials import log_scaled_factorial, slope_of_factorial_p
-from ._arguments import arguments, counted, probability
+from ._arguments import arguments, counted, never, probability
 from ._ends import exponential
 
 
@@ -39,7 +39,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """
     count, inside, n, p = counted("nbinom.logpmf", k, loc, n, p)
     p = probability(p)
-    return jnp.where(inside, _log_probability(count, n, jnp.where(inside, p, 0.5)), -np.inf)
+    return jnp.where(inside, _log_probability(count, n, jnp.where(inside, p, 0.5)), never(p))
 
 
 @custom_jvp

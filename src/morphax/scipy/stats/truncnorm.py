@@ -18,7 +18,7 @@ from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from ...numpy.half_precision import in_float32
 from ..special._errors import SQRT_2PI, SQRT_HALF, erfcx_right
-from ._arguments import arguments, inside, placed, standardized, strong
+from ._arguments import arguments, inside, placed, strong
 from ._ends import exponential, of_quotient
 
 # So many give the digits of floats of 4 and 8 bytes.
@@ -35,12 +35,9 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> truncnorm.logpdf(0.5, -1.0, 1.0).round(5)
         Array(-0.66222, dtype=float32)
     """
-    distance, scale, a, b = placed("truncnorm.logpdf", x, loc, scale, a, b)
-    z = distance / scale
-    outside = (z < a) | (z > b)
-    middle = 0.5 * (_finite(a) + _finite(b)) * scale
-    value = _log_of_scaled(inside(outside, distance, middle), scale, a, b) - lax.log(scale)
-    return _of_interval(a, b, jnp.where(outside, -np.inf, value))
+    within = _within("truncnorm.logpdf", x, a, b, loc, scale)
+    value = _log_of_scaled(*within.arguments) - lax.log(within.scale)
+    return _with_outside(within, -np.inf, -np.inf, value)
 
 
 @replayed(5)
@@ -66,7 +63,8 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> truncnorm.cdf(0.0, a=-1.0, b=1.0).round(5)
         Array(0.5, dtype=float32)
     """
-    return lax.exp(logcdf(*arguments("truncnorm.cdf", x, a, b, loc, scale)))
+    within = _within("truncnorm.cdf", x, a, b, loc, scale)
+    return _with_outside(within, 0, 1, _share_of_scaled(*within.arguments))
 
 
 @replayed(5)
@@ -79,8 +77,8 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> truncnorm.logcdf(1.0, a=-1.0, b=1.0)
         Array(0., dtype=float32)
     """
-    z, _, a, b = standardized("truncnorm.logcdf", x, loc, scale, a, b)
-    return _log_share(z, a, b, below=True)
+    within = _within("truncnorm.logcdf", x, a, b, loc, scale)
+    return _with_outside(within, -np.inf, 0, _log_share_of_scaled(*within.arguments))
 
 
 @replayed(5)
@@ -93,7 +91,8 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> truncnorm.sf(0.0, a=-1.0, b=1.0).round(5)
         Array(0.5, dtype=float32)
     """
-    return lax.exp(logsf(*arguments("truncnorm.sf", x, a, b, loc, scale)))
+    within = _within("truncnorm.sf", x, a, b, loc, scale)
+    return _with_outside(within, 1, 0, _share_of_scaled(*_mirrored(within)))
 
 
 @replayed(5)
@@ -106,26 +105,50 @@ def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> truncnorm.logsf(0.0, a=-1.0, b=1.0).round(5)
         Array(-0.69315, dtype=float32)
     """
-    z, _, a, b = standardized("truncnorm.logsf", x, loc, scale, a, b)
-    return _log_share(z, a, b, below=False)
+    within = _within("truncnorm.logsf", x, a, b, loc, scale)
+    return _with_outside(within, 0, -np.inf, _log_share_of_scaled(*_mirrored(within)))
 
 
-def _log_share(z: Any, a: Any, b: Any, *, below: bool) -> Any:
-    """The logarithm of the share of the mass that lies below z, or above."""
-    empty, full = (z <= a, z >= b) if below else (z >= b, z <= a)
-    place = jnp.where(empty | full, 0.5 * (_finite(a) + _finite(b)), z)
-    parts = ((a, place), (place, b))
-    (start, stop), others = parts if below else parts[::-1]
-    share = _log_part(start, stop, a, b)
-    # The larger share is the complement of the smaller one.
-    rest = log1mexp(-jnp.where(share > -0.5, _log_part(*others, a, b), -1.0))
-    value = jnp.where(share > -0.5, rest, share)
-    return _of_interval(a, b, jnp.where(empty, -np.inf, jnp.where(full, 0.0, value)))
+class _Within(NamedTuple):
+    """A point of an interval, as x − loc and `scale`.
+
+    Args:
+        arguments: distance, scale, a and b; for points outside, those of the middle.
+        scale: the given one, or NaN where it is not positive.
+        below: whether the given point is below the interval.
+        above: whether it is above.
+        is_interval: whether a < b.
+    """
+
+    arguments: tuple[Any, ...]
+    scale: Any
+    below: Any
+    above: Any
+    is_interval: Any
 
 
-def _of_interval(a: Any, b: Any, value: Any) -> Any:
-    """The value, or NaN where there is no interval from a to b."""
-    return strong(jnp.where(a < b, value, np.nan))
+def _within(name: str, x: Any, a: Any, b: Any, loc: Any, scale: Any) -> _Within:
+    distance, scale, a, b = placed(name, x, loc, scale, a, b)
+    z = distance / scale
+    below, above, is_interval = z < a, z > b, a < b
+    outside = below | above
+    # Slopes of what is not chosen are multiplied by 0, so they must be finite.
+    low, high = jnp.where(is_interval, a, -1), jnp.where(is_interval, b, 1)
+    middle = 0.5 * (_finite(low) + _finite(high))
+    chosen = inside(outside, distance, middle), jnp.where(outside, 1, scale), low, high
+    return _Within(chosen, scale, below, above, is_interval)
+
+
+def _mirrored(within: _Within) -> tuple[Any, ...]:
+    """The arguments of the same point after x → −x."""
+    distance, scale, a, b = within.arguments
+    return -distance, scale, -b, -a
+
+
+def _with_outside(within: _Within, low: float, high: float, value: Any) -> Any:
+    """The value, or the numbers below and above the interval, or NaN where there is none."""
+    value = jnp.where(within.below, low, jnp.where(within.above, high, value))
+    return strong(jnp.where(within.is_interval, value, np.nan))
 
 
 @custom_jvp
@@ -135,33 +158,71 @@ def _log_density(z: Any, a: Any, b: Any) -> Any:
     return _log_ratio(z, mass.end) + mass.lost - lax.log(SQRT_2PI * mass.scaled)
 
 
-@_log_density.defjvp
-def _log_density_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    z, a, b = primals
-    of_z, of_a, of_b = tangents
-    change = of_a * _slope_at(a, a, b) - of_b * _slope_at(b, a, b)
-    return _log_density(z, a, b), change - of_z * _finite(z)
+_log_density.defjvps(
+    lambda t, out, z, a, b: -t * z,
+    lambda t, out, z, a, b: _for_each(out, t * _slope_at(a, a, b)),
+    lambda t, out, z, a, b: _for_each(out, -t * _slope_at(b, a, b)),
+)
 
 
-_log_of_scaled = of_quotient(_log_density, lambda z, a, b: jnp.where(z == 0, 0, -np.inf))
-_density = exponential(logpdf, 5)
+def _for_each(out: Any, tangent: Any) -> Any:
+    """A tangent that is the same wherever the point is."""
+    return jnp.broadcast_to(tangent, out.shape)
 
 
 @custom_jvp
+def _log_share(z: Any, a: Any, b: Any) -> Any:
+    """The logarithm of the share of the mass that lies below z, for a ≤ z ≤ b."""
+    share = _log_part(a, z, a, b)
+    # The larger share is the complement of the smaller one.
+    rest = log1mexp(-jnp.where(share > -0.5, _log_part(z, b, a, b), -1.0))
+    # All of it is the whole: the logarithm of 1 − 0 would be −0.
+    return jnp.where(z == b, 0, jnp.where(share > -0.5, rest, share))
+
+
+def _slope_by_start(t: Any, out: Any, z: Any, a: Any, b: Any) -> Any:
+    # Of the part less that of the whole: their quotient is the share above z.
+    slope = -_slope_at(a, a, z) * lax.exp(_log_share(-z, -b, -a))
+    return t * jnp.where(lax.abs(a) == np.inf, 0, slope)
+
+
+_log_share.defjvps(
+    lambda t, out, z, a, b: t * _slope_at(z, a, z),
+    _slope_by_start,
+    lambda t, out, z, a, b: _for_each(out, -t * _slope_at(b, a, b)),
+)
+
+
+@custom_jvp
+def _share(z: Any, a: Any, b: Any) -> Any:
+    return lax.exp(_log_share(z, a, b))
+
+
+# At the ends the logarithm has infinite slopes, where the share is 0.
+_share.defjvps(
+    lambda t, out, z, a, b: t * _slope_at(z, a, b),
+    lambda t, out, z, a, b: -t * _slope_at(a, a, b) * _share(-z, -b, -a),
+    lambda t, out, z, a, b: -t * _slope_at(b, a, b) * out,
+)
+
+
+def _at_end(z: Any, a: Any, b: Any) -> Any:
+    """The limit of z f′(z), for the logarithm of the share: as of log z next to a = 0."""
+    near = jnp.where(a == 0, 1, 0)
+    return jnp.where(z == 0, near, jnp.where(z < 0, -np.inf, 0))
+
+
+_log_of_scaled = of_quotient(_log_density, lambda z, a, b: jnp.where(z == 0, 0, -np.inf))
+_share_of_scaled = of_quotient(_share, lambda z, a, b: jnp.zeros_like(z))
+_log_share_of_scaled = of_quotient(_log_share, _at_end)
+_density = exponential(logpdf, 5)
+
+
 def _log_part(start: Any, stop: Any, a: Any, b: Any) -> Any:
     """log((Φ(stop) − Φ(start)) / (Φ(b) − Φ(a)))."""
     part, whole = _mass(start, stop), _mass(a, b)
     ratio = lax.log(part.scaled) - part.lost - (lax.log(whole.scaled) - whole.lost)
     return ratio + _log_ratio(part.end, whole.end)
-
-
-@_log_part.defjvp
-def _log_part_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    start, stop, a, b = primals
-    of_start, of_stop, of_a, of_b = tangents
-    part = of_stop * _slope_at(stop, start, stop) - of_start * _slope_at(start, start, stop)
-    whole = of_b * _slope_at(b, a, b) - of_a * _slope_at(a, a, b)
-    return _log_part(start, stop, a, b), part - whole
 
 
 def _slope_at(x: Any, a: Any, b: Any) -> Any:

@@ -299,7 +299,7 @@ class Polygamma(ByFormula):
     known_operands = (0,)
     numpy = _polygamma
     evaluate = Elementwise.evaluate
-    most_by_loops = 100000  # orders: see `Zeta`
+    most_by_loops = 256  # orders: see `Zeta`
 
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
         order, x = operands

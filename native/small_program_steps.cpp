@@ -58,15 +58,16 @@ void run_fill(const Step& step, Word* const* places) {
 }
 
 // Where each window starts in memory; -1 if it does not lie inside.
-void find_windows(const Windows& windows, const std::int32_t* starts, std::int32_t* found) {
+template <typename Start>
+void find_windows(const Windows& windows, const Start* starts, std::int32_t* found) {
   for (std::size_t i = 0; i < windows.count; ++i) {
     bool is_inside = true;
     std::int32_t at = 0;
     for (std::size_t axis = 0; axis < windows.limits.size(); ++axis) {
-      const std::int32_t start = *starts++;
-      const std::int32_t near = std::clamp(start, std::int32_t{0}, windows.limits[axis]);
+      const Start start = *starts++;
+      const Start near = std::clamp(start, Start{0}, Start{windows.limits[axis]});
       is_inside &= near == start;
-      at += near * windows.strides[axis];
+      at += static_cast<std::int32_t>(near) * windows.strides[axis];
     }
     found[i] = is_inside || windows.moves ? at : -1;
   }
@@ -76,7 +77,11 @@ template <typename T>
 void run_windows(const Step& step, Word* const* places) {
   const Windows& windows = *step.windows;
   std::int32_t starts[kMostElements];
-  find_windows(windows, reinterpret_cast<const std::int32_t*>(places[step.operands[1]]), starts);
+  if (windows.of_wide) {
+    find_windows(windows, elements_of<std::int64_t>(places, step.operands[1]), starts);
+  } else {
+    find_windows(windows, elements_of<std::int32_t>(places, step.operands[1]), starts);
+  }
   const T* in = elements_of<T>(places, step.operands[0]);
   T* out = elements_of<T>(places, step.out);
   if (step.operands.size() == 2) {
@@ -215,7 +220,7 @@ void check_windows(const Step& step, const std::vector<Register>& registers) {
   }
   const bool replaces = step.operands.size() == 3;
   const auto width_of = [&](std::size_t i) { return registers[step.operands[i]].width; };
-  if (width_of(0) != step.width || width_of(1) != 1 || (replaces && width_of(2) != step.width))
+  if (width_of(0) != step.width || (replaces && width_of(2) != step.width))
     refuse(PyExc_ValueError, "windows of other numbers");
   const std::size_t elements = windows.places.size();
   if (windows.count > kMostElements || windows.limits.size() != windows.strides.size() ||
@@ -243,6 +248,7 @@ void read_windows(nb::handle given, const std::vector<Register>& registers, Step
   windows->strides = nb::cast<std::vector<std::int32_t>>(given[9]);
   windows->moves = nb::cast<bool>(given[10]);
   windows->fill = nb::cast<Wide>(given[11]);
+  windows->of_wide = registers[step.operands[1]].width > 1;
   step.windows = std::move(windows);
   if (!nb::cast<std::string_view>(given[4]).empty()) find_loop(given[4], step);
   step.run = step.width == 1 ? run_windows<Word> : run_windows<Wide>;

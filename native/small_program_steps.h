@@ -42,6 +42,7 @@ struct Windows {
   std::vector<std::int32_t> limits, strides;  // of starts, along each axis
   std::size_t count = 0;                      // of windows
   bool moves = false;                         // inside, those that leave the operand
+  bool of_wide = false;                       // starts are numbers of 64 bits
   Wide fill = 0;                              // what is taken outside
 };
 

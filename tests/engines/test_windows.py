@@ -28,6 +28,7 @@ _POINTS = {
     "bool": np.array([False, True]),
 }
 _STARTS = np.array([0, 1, 2, 3, -1, 5, 100, 2**31 - 1, -(2**31)], np.int32)
+_WIDE_STARTS = np.array([0, 1, 2, 3, -1, 5, 2**32, 2**32 + 1, 2**63 - 1, -(2**63)])
 _MODES = ("clip", "fill", "promise_in_bounds")
 _SCATTERS = (lax.scatter, lax.scatter_add, lax.scatter_sub, lax.scatter_mul)
 
@@ -84,7 +85,8 @@ def test_gathers_and_scatters(seed: int, dtype: str) -> None:
     draw = np.random.default_rng([seed, len(dtype)])
     shape, of_indices, numbers, sizes = _numbers(draw)
     x = draw.choice(_POINTS[dtype], shape)
-    indices = draw.choice(_STARTS, of_indices)
+    starts = _WIDE_STARTS if dtype.endswith("64") and seed % 2 else _STARTS
+    indices = draw.choice(starts, of_indices)
     gathers = lax.GatherDimensionNumbers(*numbers)
     for mode in _MODES:
         _check(partial(lax.gather, dimension_numbers=gathers, slice_sizes=sizes, mode=mode),
@@ -104,7 +106,8 @@ def test_dynamic_slices(shape: tuple[int, ...], dtype: str) -> None:
     x = draw.choice(_POINTS[dtype], shape)
     for _ in range(12):
         sizes = tuple([int(draw.integers(1, n + 1)) for n in shape])
-        starts = [np.asarray(draw.choice(_STARTS)) for _ in shape]
+        wide = dtype.endswith("64") and draw.random() < 0.5
+        starts = [np.asarray(draw.choice(_WIDE_STARTS if wide else _STARTS)) for _ in shape]
         _check(lambda x, *s, sizes=sizes: lax.dynamic_slice_p.bind(x, *s, slice_sizes=sizes),
                x, *starts)  # fmt: skip
         update = draw.choice(_POINTS[dtype], sizes)

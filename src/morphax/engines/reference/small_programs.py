@@ -36,7 +36,7 @@ from .fusion import (
     loop_of,
     operation_of,
 )
-from .windows import Windows
+from .windows import STARTS, Windows
 
 native: Any = part("small_programs")
 _MOST_ELEMENTS = 1024
@@ -232,8 +232,8 @@ def _windows(eqn: Equation) -> Windows | None:
     if made is None:
         return None
     combine = _combination(made, aval_of(eqn.invars[0]).dtype)
-    starts = [aval_of(eqn.invars[i]).dtype for i in made.starts]
-    is_known = (not combine or combine in OPERATIONS) and all([d == np.int32 for d in starts])
+    starts = {aval_of(eqn.invars[i]).dtype for i in made.starts}
+    is_known = (not combine or combine in OPERATIONS) and starts <= STARTS and len(starts) == 1
     return made if is_known else None
 
 

@@ -14,6 +14,9 @@ from ...util.records import dataclass
 
 Tables = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
+STARTS = frozenset(map(np.dtype, ("int32", "int64")))
+"""The dtypes of numbers that say where windows start."""
+
 
 @final
 @dataclass(frozen=True)
@@ -21,7 +24,8 @@ class Windows:
     """Elements of an array, the first operand, that are taken or replaced.
 
     Args:
-        starts: the operands that say, in int32 and window by window, where windows start.
+        starts: the operands that say, window by window and in one dtype of `STARTS`, where windows
+            start.
         updates: the operand that replaces elements or is combined with them; None if they are
             taken.
         combine: of two elements, ``"add"``, ``"sub"`` or ``"mul"``; None if updates replace.

@@ -20,7 +20,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engines.reference.windows import Tables, Windows
+from ...engines.reference.windows import STARTS, Tables, Windows
 from ...util.compiled import part
 from ...util.memo import memoize
 from ...util.records import dataclass
@@ -228,8 +228,8 @@ def gathered_windows(
     fill_value: Any,
     **_: Any,
 ) -> Windows | None:
-    """The elements that a gather takes, if it is one by int32."""
-    if indices.dtype != np.int32:
+    """The elements that a gather takes, if it is one by signed numbers."""
+    if indices.dtype not in STARTS:
         return None
     fills = mode is GatherScatterMode.FILL_OR_DROP
     fill = filler(fill_value, x.dtype) if fills else 0
@@ -240,8 +240,8 @@ def gathered_windows(
 def block_windows(
     x: Any, starts: Sequence[Any], sizes: Axes, updates: int | None = None
 ) -> Windows | None:
-    """The one block that starts inside, at scalars of int32, the last operands."""
-    if not starts or starts[0].dtype != np.int32:
+    """The one block that starts inside, at signed scalars, the last operands."""
+    if not starts or starts[0].dtype not in STARTS:
         return None
     axes = tuple(range(x.ndim))
     numbers = GatherDimensionNumbers(axes, (), axes)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, stage_closed
 from ...engines import loops
-from ...engines.reference.windows import Windows
+from ...engines.reference.windows import STARTS, Windows
 from ...engines.xla.moved_bits import moved, moved_value
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.memo import memoize
@@ -109,7 +109,7 @@ class Scattering(Primitive):
         mode: Any,
         **_: Any,
     ) -> Windows | None:
-        if self.combines is None or indices.dtype != np.int32:
+        if self.combines is None or indices.dtype not in STARTS:
             return None
         return element_windows(
             x,

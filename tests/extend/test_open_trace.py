@@ -210,6 +210,7 @@ def test_what_a_tracer_answers() -> None:
     assert all(referent is value for referent in referents)
 
 
+@pytest.mark.usefixtures("thawed")
 def test_leaks_of_a_trace_from_outside() -> None:
     trace = Counting(core.root_trace(), TraceTag())
     with jax.checking_leaks():

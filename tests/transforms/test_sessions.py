@@ -42,6 +42,5 @@ def test_sessions_see_the_same_with_and_without_memory(seed: int) -> None:
 
 
 def test_sessions_compute() -> None:
-    errors = [x for seed in range(5) for x in run(session(seed)) if not x[2].size]
-    results = [x for seed in range(5) for x in run(session(seed)) if x[2].size]
-    assert len(errors) < len(results) / 4
+    seen = [x for seed in range(2) for x in run(session(seed))]
+    assert len([x for x in seen if not x[2].size]) < len(seen) / 5

@@ -36,6 +36,8 @@ constexpr std::int64_t kDepth = 256;
 constexpr std::int64_t kPanels = 8;
 // Products of a thread's while another one is woken, for each element that counts as shared work.
 constexpr std::int64_t kProductsOfElement = 16;
+// The elements of a matrix that lies in the first cache, whose rows are read where they are.
+constexpr std::int64_t kFewElements = 2048;
 // So many columns are multiplied one by one.
 constexpr std::int64_t kFewColumns = 4;
 constexpr std::align_val_t kAlignment{64};
@@ -99,8 +101,16 @@ template <typename T, int kBytes, int kRows, bool kInPlace>
   }
   T tile[kRows][2 * kLanes];
   std::memcpy(tile, sums, sizeof(tile));
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) c[i * width + j] += tile[i][j];
+  for (std::int64_t i = 0; i < m; ++i, c += width) {
+    std::int64_t j = 0;
+    for (; j + kLanes <= n; j += kLanes) {
+      Vector known, more;
+      std::memcpy(&known, c + j, kBytes);
+      std::memcpy(&more, tile[i] + j, kBytes);
+      known += more;
+      std::memcpy(c + j, &known, kBytes);
+    }
+    for (; j < n; ++j) c[j] += tile[i][j];
   }
 }
 
@@ -146,6 +156,19 @@ std::unique_ptr<T[], Free> aligned(std::int64_t count) {
       static_cast<T*>(::operator new(static_cast<std::size_t>(count) * sizeof(T), kAlignment)));
 }
 
+// Memory for copies: of small matrices, of which there may be thousands, on the stack.
+template <typename T>
+class Copies {
+ public:
+  explicit Copies(std::int64_t count) : large_(count > kFew ? aligned<T>(count) : nullptr) {}
+  T* get() { return large_ ? large_.get() : few_; }
+
+ private:
+  static constexpr std::int64_t kFew = 8192 / sizeof(T);
+  std::unique_ptr<T[], Free> large_;
+  alignas(64) T few_[kFew];
+};
+
 std::int64_t parts_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
 // Rows `first` … of a matrix, at most `rows` of `width`, at columns `begin` to `begin + depth`:
@@ -173,9 +196,9 @@ void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out) {
   const Matrix<T> turned{b.first, b.columns, b.rows, b.across, b.down};
   const std::int64_t panels = parts_of(width, kernel.columns);
   const std::int64_t rows = kernel.rows * kPanels;
-  const auto columns = aligned<T>(panels * kernel.columns * most);
-  // Of rows that are read for one panel alone a copy would cost more than their product.
-  const bool is_in_place = panels == 1 && a.across == 1;
+  Copies<T> columns(panels * kernel.columns * most);
+  // Of rows that are read for one panel alone, or are few, a copy would cost more than it saves.
+  const bool is_in_place = a.across == 1 && (panels == 1 || a.rows * a.columns <= kFewElements);
   std::fill_n(out, a.rows * width, T{0});
   for (std::int64_t begin = 0; begin < a.columns; begin += kDepth) {
     const std::int64_t depth = std::min(kDepth, a.columns - begin);
@@ -185,13 +208,16 @@ void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out) {
                    columns.get() + i * kernel.columns * depth);
     });
     const auto work = [&](std::int64_t first, std::int64_t last) {
-      const auto copied = aligned<T>(rows * depth);
+      Copies<T> copied(rows * depth);
       for (std::int64_t block = first; block < last; ++block) {
         const std::int64_t top = block * rows, bottom = std::min(top + rows, a.rows);
         std::int64_t from = top;
-        for (; is_in_place && from + kernel.rows <= bottom; from += kernel.rows)
-          kernel.tile_in_place({a.first + from * a.down + begin, a.down}, columns.get(), depth,
-                               out + from * width, width, kernel.rows, width);
+        for (; is_in_place && from + kernel.rows <= bottom; from += kernel.rows) {
+          for (std::int64_t j = 0, left = 0; j < panels; ++j, left += kernel.columns)
+            kernel.tile_in_place({a.first + from * a.down + begin, a.down},
+                                 columns.get() + left * depth, depth, out + from * width + left,
+                                 width, kernel.rows, std::min(kernel.columns, width - left));
+        }
         for (std::int64_t row = from; row < bottom; row += kernel.rows)
           copy_panel(a, row, kernel.rows, begin, depth, copied.get() + (row - top) * depth);
         for (std::int64_t j = 0; j < panels; ++j) {

@@ -4,7 +4,7 @@ Thousands of records, each tested in many ways, take longer than a run may.  A t
 one record in so many, by a hash of its own name and the record's, and of each operation at least
 one (`sample`); or one combination of its parameters in so many, and each value of a parameter at
 least once (``@pytest.mark.sampled(one_in)``).  Of a test with many parameters that says nothing a
-run takes a third or a quarter, and at least one of each operation.  They are the same in every run,
+run takes a third to an eighth, and at least one of each operation.  They are the same in every run,
 so that a failure comes back, and others for another test.  ``MORPHAX_TEST_WHOLE=1`` takes all
 (``make test-whole``), ``MORPHAX_TEST_SALT=1``, ``2`` … take others.
 """
@@ -18,8 +18,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-MANY, VERY_MANY = 6, 12
-"""From so many combinations of parameters on a run takes a third of a test, or a quarter."""
+PARTS = {40: 8, 12: 4, 6: 3}
+"""From so many combinations of parameters on a run takes one in so many of a test."""
 
 SALT = os.environ.get("MORPHAX_TEST_SALT", "")
 IS_WHOLE = os.environ.get("MORPHAX_TEST_WHOLE", "") not in ("", "0")
@@ -99,7 +99,7 @@ def _values(item: Any) -> set[tuple[str, int]]:
 
 
 def _other_parts(test: str, items: Sequence[Any]) -> set[Any]:
-    one_in = 1 + 2 * (len(items) >= MANY) + (len(items) >= VERY_MANY)
+    one_in = next((part for count, part in PARTS.items() if len(items) >= count), 1)
     return set(items) - set(sample(items, test, one_in, lambda item: item.callspec.id, _kind))
 
 

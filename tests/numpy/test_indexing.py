@@ -474,3 +474,36 @@ def test_shifted_booleans_are_integers_of_32_bits() -> None:
     with jax.enable_x64(True):
         for shift in (jnp.left_shift, jnp.right_shift):
             assert shift(jnp.array([True]), True).dtype == np.int32
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_few_places_in_eager_mode_are_those_of_compiled_programs(seed: int) -> None:
+    """The programs of such calls differ by all that decides what is read and written."""
+    rng = np.random.default_rng(seed)
+    x = jnp.asarray(rng.normal(size=(4, 3)))
+    places = [jnp.asarray(rng.integers(-6, 6, size)) for size in ((2,), (2, 2), ())]
+    for _ in range(40):
+        first, second = (places[i] for i in rng.integers(3, size=2))
+        kind = rng.integers(5)
+        flags = {"mode": [None, "clip", "drop"][rng.integers(3)]}
+        flags["wrap_negative_indices"] = bool(rng.integers(2))
+        if kind == 0:
+            index: Any = first
+        elif kind == 1:
+            index = (first, int(rng.integers(3)))
+        elif kind == 2:
+            index = (slice(None, None, int(rng.choice([1, 2, -1]))), second % 3)
+        elif kind == 3:
+            index = (None, first, slice(int(rng.integers(2)), None))
+        else:
+            index = (first[..., None] if first.ndim else first, second)
+        name = ["set", "add", "multiply", "min", "get"][rng.integers(5)]
+
+        def function(x: Any, index: Any = index, name: str = name, flags: Any = flags) -> Any:
+            at = x.at[index]
+            if name == "get":
+                return at.get(**{**flags, "mode": flags["mode"] and "clip"})
+            return getattr(at, name)(2.5, **flags)
+
+        np.testing.assert_array_equal(function(x), jax.jit(function)(x))
+        np.testing.assert_array_equal(x[index], jax.jit(lambda x, index=index: x[index])(x))

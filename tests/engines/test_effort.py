@@ -33,8 +33,8 @@ def unrolled(x: Any, steps: int) -> Any:
     return x
 
 
-def scanned(x: Any, steps: int) -> Any:
-    return lax.scan(lambda s, _: (unrolled(s, 3) * 0.1, None), x, None, length=steps)[0]
+def scanned(x: Any, steps: int, lines: int = 3) -> Any:
+    return lax.scan(lambda s, _: (unrolled(s, lines) * 0.1, None), x, None, length=steps)[0]
 
 
 def test_the_effort_is_for_lines_that_are_run_often() -> None:
@@ -47,6 +47,11 @@ def test_the_effort_is_for_lines_that_are_run_often() -> None:
 
 def test_long_runs_do_not_begin_with_quick_code() -> None:
     assert efforts(lambda x: scanned(x, 1_000_000), X[:8]) == (1,)
+
+
+def test_long_programs_begin_with_quick_code_as_short_ones_do() -> None:
+    assert efforts(lambda x: scanned(x, 5000, 30), X[:8]) == (0, 1)
+    assert efforts(lambda x: scanned(x, 1_000_000, 30), X[:8]) == (1,)
 
 
 def test_nobody_knows_how_often_a_while_runs() -> None:

@@ -4,7 +4,7 @@
 // wait long.  Here they are divided among threads of ours (`workers.h`), who wait for nobody that
 // has not begun.  Each element is a sum over blocks of `kDepth` products, in order, whoever
 // computes it, so the bits do not depend on threads.  The twin is NumPy's product, rounded
-// otherwise.
+// otherwise.  NumPy has a plain loop for integers; here they are numbers modulo 2³² or 2⁶⁴.
 //
 // Both matrices are copied in the order in which they are read: the second one by panels of some
 // columns, the first by panels of some rows (unless one panel of columns is all there is), and a
@@ -279,6 +279,17 @@ void multiply_stacks(PyArrayObject* x, PyArrayObject* y, std::int64_t count, voi
   work < kWorthSharing ? in_pieces(count, count * work, run) : run(0, count);
 }
 
+// How matrices of the dtype of one are multiplied; null if they are not.
+auto multiplier_of(PyArrayObject* array)
+    -> void (*)(PyArrayObject*, PyArrayObject*, std::int64_t, void*) {
+  const int type = PyArray_TYPE(array);
+  const auto bytes = PyTypeNum_ISINTEGER(type) ? PyArray_ITEMSIZE(array) : 0;
+  if (type == NPY_FLOAT) return multiply_stacks<float>;
+  if (type == NPY_DOUBLE) return multiply_stacks<double>;
+  if (bytes == 4) return multiply_stacks<std::uint32_t>;
+  return bytes == 8 ? multiply_stacks<std::uint64_t> : nullptr;
+}
+
 // A matrix or a stack whose elements are where a pointer to them may point.
 nb::object plain(nb::handle given) {
   auto* array = reinterpret_cast<PyArrayObject*>(given.ptr());
@@ -296,8 +307,9 @@ nb::object product(nb::handle x, nb::handle y) {
   auto* a = reinterpret_cast<PyArrayObject*>(left.ptr());
   auto* b = reinterpret_cast<PyArrayObject*>(right.ptr());
   const int type = PyArray_TYPE(a), axis = PyArray_NDIM(a) - 2;
-  if (type != PyArray_TYPE(b) || (type != NPY_FLOAT && type != NPY_DOUBLE))
-    throw nb::type_error("a product of matrices that are not both float32 or float64");
+  const auto multiply = multiplier_of(a);
+  if (type != PyArray_TYPE(b) || multiply == nullptr)
+    throw nb::type_error("a product of matrices not of one dtype of floats or integers");
   if (axis != PyArray_NDIM(b) - 2 || PyArray_DIM(a, axis + 1) != PyArray_DIM(b, axis) ||
       (axis == 1 && PyArray_DIM(a, 0) != PyArray_DIM(b, 0)))
     throw nb::value_error("a product of matrices whose sizes do not fit");
@@ -307,8 +319,7 @@ nb::object product(nb::handle x, nb::handle y) {
   void* out = PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr()));
   const process_end::Call call;  // the library is taken down at the end of the process
   const process_end::OthersRun others_run;
-  type == NPY_FLOAT ? multiply_stacks<float>(a, b, count, out)
-                    : multiply_stacks<double>(a, b, count, out);
+  multiply(a, b, count, out);
   return result;
 }
 
@@ -317,8 +328,8 @@ nb::object product(nb::handle x, nb::handle y) {
 void bind(nb::module_& module) {
   if (_import_array() < 0) throw nb::python_error();
   module.def("product", &product, nb::arg("x"), nb::arg("y"),
-             "The product of two matrices of float32 or float64, or of each pair of two stacks, by "
-             "several threads.");
+             "The product of two matrices of float32, float64 or integers of 32 or 64 bits, or of "
+             "each pair of two stacks, by several threads.");
 }
 
 }  // namespace morphax::products

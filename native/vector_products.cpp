@@ -65,12 +65,30 @@ double along_row(const double* a, const double* b, std::int64_t count) {
   return sum_of_products(a, b, count);
 }
 MORPHAX_VECTORIZED
+std::uint32_t along_row(const std::uint32_t* a, const std::uint32_t* b, std::int64_t count) {
+  return sum_of_products(a, b, count);
+}
+MORPHAX_VECTORIZED
+std::uint64_t along_row(const std::uint64_t* a, const std::uint64_t* b, std::int64_t count) {
+  return sum_of_products(a, b, count);
+}
+MORPHAX_VECTORIZED
 void add_four(const float* a, std::int64_t across, const float* x, std::int64_t rows, float* sums) {
   add_columns(a, across, x, rows, sums);
 }
 MORPHAX_VECTORIZED
 void add_four(const double* a, std::int64_t across, const double* x, std::int64_t rows,
               double* sums) {
+  add_columns(a, across, x, rows, sums);
+}
+MORPHAX_VECTORIZED
+void add_four(const std::uint32_t* a, std::int64_t across, const std::uint32_t* x,
+              std::int64_t rows, std::uint32_t* sums) {
+  add_columns(a, across, x, rows, sums);
+}
+MORPHAX_VECTORIZED
+void add_four(const std::uint64_t* a, std::int64_t across, const std::uint64_t* x,
+              std::int64_t rows, std::uint64_t* sums) {
   add_columns(a, across, x, rows, sums);
 }
 
@@ -118,8 +136,10 @@ void by_columns(const Matrix<T>& a, const T* x, T* out) {
   });
 }
 
+}  // namespace
+
 template <typename T>
-void multiply(const Matrix<T>& a, const T* x, std::int64_t step, T* out) {
+void multiply_vector(const Matrix<T>& a, const T* x, std::int64_t step, T* out) {
   std::vector<T> in_row;
   if (step != 1) {
     in_row.resize(static_cast<std::size_t>(a.columns));
@@ -136,14 +156,11 @@ void multiply(const Matrix<T>& a, const T* x, std::int64_t step, T* out) {
   by_rows(Matrix<T>{copy.data(), a.rows, a.columns, a.columns, 1}, x, out);
 }
 
-}  // namespace
-
-void multiply_vector(const Matrix<float>& a, const float* x, std::int64_t step, float* out) {
-  multiply(a, x, step, out);
-}
-
-void multiply_vector(const Matrix<double>& a, const double* x, std::int64_t step, double* out) {
-  multiply(a, x, step, out);
-}
+template void multiply_vector(const Matrix<float>&, const float*, std::int64_t, float*);
+template void multiply_vector(const Matrix<double>&, const double*, std::int64_t, double*);
+template void multiply_vector(const Matrix<std::uint32_t>&, const std::uint32_t*, std::int64_t,
+                              std::uint32_t*);
+template void multiply_vector(const Matrix<std::uint64_t>&, const std::uint64_t*, std::int64_t,
+                              std::uint64_t*);
 
 }  // namespace morphax::products

@@ -12,8 +12,9 @@ struct Matrix {
   std::int64_t down, across;  // the distances of elements
 };
 
-// Writes the product of a matrix and a vector, whose elements are `step` apart.
-void multiply_vector(const Matrix<float>& a, const float* x, std::int64_t step, float* out);
-void multiply_vector(const Matrix<double>& a, const double* x, std::int64_t step, double* out);
+// Writes the product of a matrix and a vector, whose elements are `step` apart: of float, double,
+// and integers without a sign of 32 and 64 bits.
+template <typename T>
+void multiply_vector(const Matrix<T>& a, const T* x, std::int64_t step, T* out);
 
 }  // namespace morphax::products

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import morphax.numpy as jnp
+from morphax.config import override
 from morphax.util import threads
 from morphax.util.compiled import part
 
@@ -21,7 +22,7 @@ SIZES = (
     *((1, 1, 1), (3, 5, 7), (14, 256, 32), (15, 257, 33), (112, 512, 64), (113, 300, 31)),
     # Few columns: those of one panel, and those that are multiplied one by one.
     *((29, 300, 2), (200, 70, 4), (113, 600, 5), (28, 256, 16), (225, 257, 1)),
-    *((200, 70, 10), (10, 70, 500), (6, 600, 8), (64, 5000, 64), (0, 5, 3), (5, 0, 3), (5, 3, 0)),
+    *((200, 70, 10), (10, 70, 500), (6, 600, 8), (20, 1500, 40), (0, 5, 3), (5, 0, 3), (5, 3, 0)),
     # Vectors: around the sizes of vectors of a processor and of blocks.
     *((1, 31, 1), (1, 8193, 1), (300, 5, 1), (257, 259, 1), (1, 5, 300), (1, 259, 257)),
     *((2, 20_001, 1), (1, 20_001, 2), (5, 0, 1), (1, 0, 5), (0, 4, 1), (1, 4, 0), (1, 300_000, 1)),
@@ -60,6 +61,47 @@ def test_products_are_as_exact_as_sums(
             bound = np.abs(x).astype(np.float64) @ np.abs(y).astype(np.float64)
             assert result.shape == exact.shape
             assert (np.abs(result - exact) <= inner * np.finfo(dtype).eps * bound).all()
+
+
+@pytest.mark.sampled(16)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
+def test_products_of_integers_wrap_around(
+    size: tuple[int, int, int], dtype: Any, shared_by: None
+) -> None:
+    rows, inner, columns = size
+    draw, bounds = np.random.default_rng(0), np.iinfo(dtype)
+    a = draw.integers(bounds.min, bounds.max, (rows, inner), dtype, endpoint=True)
+    b = draw.integers(bounds.min, bounds.max, (inner, columns), dtype, endpoint=True)
+    for x in _layouts(a):
+        for y in _layouts(b):
+            result = native.product(x, y)
+            assert result.dtype == dtype
+            np.testing.assert_array_equal(result, x @ y)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (30, 40, 50), (1, 300, 300), (300, 300, 1)])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"])
+def test_eager_products_of_integers(dtype: str, shape: tuple[int, int, int]) -> None:
+    rows, inner, columns = shape
+    draw, bounds = np.random.default_rng(0), np.iinfo(dtype)
+    x = draw.integers(bounds.min, bounds.max, (5, rows, inner), dtype, endpoint=True)
+    y = draw.integers(bounds.min, bounds.max, (5, inner, columns), dtype, endpoint=True)
+    x[0], y[0] = bounds.min, bounds.min
+    with override(enable_x64=True):
+        # Modulo 2⁶⁴, and so modulo what divides it.
+        exact = x.astype(np.uint64) @ y.astype(np.uint64)
+        for out in map(np.dtype, (dtype, "int32", "uint32", "int64", "uint64")):
+            if out.itemsize < x.itemsize:
+                continue
+            for i in (slice(None), 0):
+                found = jnp.matmul(jnp.asarray(x[i]), jnp.asarray(y[i]), preferred_element_type=out)
+                assert found.dtype == out
+                np.testing.assert_array_equal(found, exact[i].astype(out))
+        dotted = jnp.einsum("bij,bjk->k", jnp.asarray(x), jnp.asarray(y))
+        assert dotted.dtype == dtype
+        wrapped = np.einsum("bij,bjk->k", x.astype(np.uint64), y.astype(np.uint64)).astype(dtype)
+        np.testing.assert_array_equal(dotted, wrapped)
 
 
 @pytest.mark.parametrize("sizes", [(3, 4, 5), (2, 300, 1), (4, 1, 257), (0, 3, 2), (2, 15, 33)])
@@ -132,10 +174,12 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     x = np.ones((3, 4), np.float32)
     with pytest.raises(ValueError, match="do not fit"):
         native.product(x, x)
-    with pytest.raises(TypeError, match="both float32 or float64"):
+    with pytest.raises(TypeError, match="of one dtype"):
         native.product(x, x.T.astype(np.float64))
-    with pytest.raises(TypeError, match="both float32 or float64"):
-        native.product(x.astype(np.int32), x.T.astype(np.int32))
+    with pytest.raises(TypeError, match="of one dtype"):
+        native.product(x.astype(np.int32), x.T.astype(np.uint32))
+    with pytest.raises(TypeError, match="of one dtype"):
+        native.product(x.astype(np.int16), x.T.astype(np.int16))
     with pytest.raises(ValueError, match="do not fit"):
         native.product(np.stack([x, x]), np.stack([x.T]))
     with pytest.raises(TypeError, match="two or three axes"):

@@ -42,8 +42,10 @@ from .matrix_products import (
     checked_preference,
     contract,
     free_axes,
+    integer_product,
     is_large,
     narrowed,
+    native_product,
     product_dtype,
     stacked_product,
 )
@@ -135,14 +137,19 @@ class DotGeneral(Primitive):
     ) -> Callable[..., Any] | None:
         # Matrices and vectors of one float dtype, as they lie, are NumPy's own product.
         (lhs, rhs), (batch, _batch) = dimension_numbers
-        out = x.dtype if preferred_element_type is None else preferred_element_type
+        product = product_dtype(x.dtype, y.dtype)
+        out = product if preferred_element_type is None else preferred_element_type
+        if all([d.kind in "iu" for d in (x.dtype, y.dtype, out)]):
+            return integer_product(x, y, dimension_numbers, out)
         alike = x.dtype == y.dtype == out
         in_order = not batch and lhs == (x.ndim - 1,) and rhs == (0,) and x.ndim <= 2 >= y.ndim
         if not alike or x.dtype not in _BY_BLAS:
             return None
-        if in_order and not is_large(x.shape, y.shape, dimension_numbers):
+        large = is_large(x.shape, y.shape, dimension_numbers)
+        if in_order and not large:
             return np.dot
-        return stacked_product(x.shape, y.shape, dimension_numbers)
+        multiply = native_product if large else np.matmul
+        return stacked_product(x.shape, y.shape, dimension_numbers, multiply)
 
     def lower(
         self,

@@ -22,14 +22,15 @@ from ..ground.narrow import COMPUTED_IN
 
 _Axes = tuple[int, ...]
 _KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
-# A product of two integers of 16 bits has at most 32; a float64 sums 2²¹ of them exactly.
-_LONGEST_EXACT_SUM = 2**21
+# So few products of integers NumPy's plain loop has done before ours has begun.
+_FEW_PRODUCTS = 512
 _native: Any = part("products")
 LARGE: Final = 1 << 18
 """Products of elements, from which on the BLAS divides them among threads that wait for others."""
 
 native_product: Any = getattr(_native, "product", None)
-"""The product of two matrices, or of stacks, of float32 or float64, by threads of ours."""
+"""The product of two matrices, or of stacks, of floats or integers of 32 or 64 bits, by threads of
+ours."""
 
 
 @memoize
@@ -145,11 +146,9 @@ def products_of_pairs(x: Any, y: Any, numbers: Any) -> Any:
 
 
 def matrix_product(x: Any, y: Any) -> Any:
-    """``x @ y``, of integers of up to 16 bits in int64."""
-    # NumPy multiplies floating matrices by BLAS, integer ones by a plain loop.
-    if x.dtype.kind in "iu" and x.dtype.itemsize <= 2 and x.shape[-1] <= _LONGEST_EXACT_SUM:
-        exact = np.matmul(x.astype(np.float64), y.astype(np.float64))
-        return np.asarray(exact).astype(np.int64)
+    """``x @ y``, of integers of up to 32 bits in int32."""
+    if x.dtype.kind in "iu":
+        return _product_of_integers(x, y)
     product = np.asarray(np.matmul(x, y))
     if product.dtype.kind == "c" and not np.isfinite(product).all():
         # BLAS scales by the complex number 1, which makes NaN of an infinity.
@@ -165,8 +164,34 @@ def is_large(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> bool:
     return native_product is not None and math.prod(x) * math.prod(y) > LARGE * shared * stacked**2
 
 
-def stacked_product(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> Callable[..., Any]:
-    """The product of float operands of two shapes, by that of stacks of matrices (`contract`)."""
+def integer_product(x: Any, y: Any, numbers: Any, out: Any) -> Callable[..., Any]:
+    """The product of integer operands of two avals, modulo the number of integers of `out`."""
+    wide = _in_products(out)
+    stacked = stacked_product(x.shape, y.shape, numbers, _product_of_integers)
+
+    def product(x: Any, y: Any) -> Any:
+        return narrowed(stacked(x.astype(wide, copy=False), y.astype(wide, copy=False)), out)
+
+    return product
+
+
+def _product_of_integers(x: Any, y: Any) -> Any:
+    """``x @ y``, modulo 2⁶⁴ if they have 64 bits, or else 2³²."""
+    wide = _in_products(x.dtype)
+    x, y = x.astype(wide, copy=False), y.astype(wide, copy=False)
+    # NumPy multiplies floating matrices by BLAS, integer ones by a plain loop.
+    is_few = x.size * y.shape[-1] <= _FEW_PRODUCTS or x.ndim != y.ndim or x.ndim == 1
+    return np.asarray(np.matmul(x, y)) if is_few or not native_product else native_product(x, y)
+
+
+def _in_products(dtype: Any) -> Any:
+    return np.dtype(np.int64 if dtype.itemsize == 8 else np.int32)
+
+
+def stacked_product(
+    x: tuple[int, ...], y: tuple[int, ...], numbers: Any, multiply: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The product of operands of two shapes, by that of stacks of matrices (`contract`)."""
     (lhs, rhs), (lhs_batch, rhs_batch) = numbers
     if not lhs:
         return lambda x, y: products_of_pairs(x, y, numbers)
@@ -178,7 +203,6 @@ def stacked_product(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> Cal
     )
     count, m, n, k = (math.prod(sizes) for sizes in (batch, rows, columns, terms))
     shape = (*batch, *rows, *columns)
-    multiply = native_product if is_large(x, y, numbers) else np.matmul
 
     def product(x: Any, y: Any) -> Any:
         matrices = x.transpose(left).reshape(count, m, k)

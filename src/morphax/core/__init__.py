@@ -33,7 +33,7 @@ from .captures import (
 )
 from .check import check_jaxpr
 from .closing import check_closed, close, close_open
-from .compile_time import ensure_compile_time_eval
+from .compile_time import computes_numbers_at_once, ensure_compile_time_eval
 from .debug_info import DebugInfo, unknown_function
 from .dims import max_dim, min_dim
 from .discharge import Discharged, discharge, stage_discharged, without_references
@@ -247,6 +247,7 @@ __all__ = [
     "check_live",
     "close",
     "close_open",
+    "computes_numbers_at_once",
     "constants_as_arguments",
     "contents",
     "current_name_stack",

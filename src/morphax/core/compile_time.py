@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any, final
 
 from .abstract_value import Operand, Param
+from .axes import axis_env
 from .primitive import Primitive
 from .trace import Trace, Tracer, current_trace, new_trace, root_trace
 
@@ -20,6 +21,7 @@ class CompileTimeTrace(Trace):
     """Hands operations on concrete values to the root trace, others to the one around it."""
 
     __slots__ = ()
+    passes_numbers = True
 
     def process(
         self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
@@ -41,6 +43,17 @@ def trace_of(operands: Sequence[Operand]) -> Trace:
     while isinstance(trace, CompileTimeTrace):
         trace = trace.responsible_for(operands)
     return trace
+
+
+def computes_numbers_at_once(trace: Trace) -> bool:
+    """Whether operations on numbers alone go from this trace to the root trace, as they are.
+
+    They do under derivatives and batches of eager calls.  Where axes have names they may not.
+    """
+    while trace.passes_numbers and type(trace) is not CompileTimeTrace:
+        assert trace.parent is not None, "there is somebody to pass them to"
+        trace = trace.parent
+    return (trace.passes_numbers or trace is root_trace()) and not axis_env()
 
 
 def ensure_compile_time_eval() -> AbstractContextManager[Any]:

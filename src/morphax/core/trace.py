@@ -46,10 +46,12 @@ class Trace:
     """An interpretation of primitives, on top of the interpretation `parent`."""
 
     __slots__ = ("__weakref__", "live", "parent")
-    # Whether one value stands for many; whether operations become equations, and whether all do.
+    # Whether one value stands for many; whether operations become equations, and whether all do;
+    # whether operations on numbers go on to another trace as they are, if they name no axis.
     maps: ClassVar[bool] = False
     stages: ClassVar[bool] = False
     writes_all: ClassVar[bool] = False
+    passes_numbers: ClassVar[bool] = False
 
     def __init__(self, parent: Trace | None = None) -> None:
         self.parent = parent

@@ -6,13 +6,14 @@ loop halves the range.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of
+from ..array import Array
+from ..core import aval_of, computes_numbers_at_once, current_trace
 from ..engines.reference.replay import replayed
 from ..util.messages import message
 from .indexing import getitem
@@ -54,6 +55,10 @@ def searchsorted(
         a = getitem(a, as_array("searchsorted", sorter))
     common = dtypes.result_type(a, as_array("searchsorted", v))
     a, v = (lax.convert_element_type(x, common) for x in (a, as_array("searchsorted", v)))
+    held = lax.stop_gradient((a, v))
+    if _are_arrays(held) and not _are_arrays((a, v)):
+        # Derivatives of an eager call: places have none, and are found as outside of derivatives.
+        return searchsorted(held[0], held[1], side, method=method)
     after = _after_left if side == "left" else _after_right
     size = aval_of(a).size
     pairs = size * aval_of(v).size
@@ -63,7 +68,13 @@ def searchsorted(
         return _compared_with_all(a, v, after)
     if method == "sort":
         return _sorted_together(a, v, values_first=side == "left")
-    return _bisected(a, v, after, unrolled=method == "scan_unrolled")
+    # Eagerly, of batches, the steps take less time than the compiler needs for a loop of them.
+    is_unrolled = method == "scan_unrolled" or computes_numbers_at_once(current_trace())
+    return _bisected(a, v, after, is_unrolled)
+
+
+def _are_arrays(values: Iterable[Any]) -> bool:
+    return all([type(x) is Array for x in values])
 
 
 def _check_search(a: Any, side: str, method: str) -> None:
@@ -131,7 +142,7 @@ def _sorted_together(a: Any, v: Any, *, values_first: bool) -> Any:
     return lax.convert_element_type(found, _position_dtype(size))
 
 
-def _bisected(a: Any, v: Any, after: Callable[[Any, Any], Any], *, unrolled: bool) -> Any:
+def _bisected(a: Any, v: Any, after: Callable[[Any, Any], Any], unrolled: bool) -> Any:
     """The number of elements before each value, found bit by bit from the highest."""
     size, dtype = aval_of(a).shape[0], _position_dtype(aval_of(a).shape[0])
     bits = size.bit_length()

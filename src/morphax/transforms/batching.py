@@ -117,7 +117,7 @@ class BatchTrace(Trace):
     """
 
     __slots__ = ("arguments", "axes", "whose")
-    maps = True
+    maps = passes_numbers = True
     parent: Trace
 
     def __init__(

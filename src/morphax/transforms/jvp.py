@@ -102,6 +102,7 @@ class JVPTrace(Trace):
     """
 
     __slots__ = ("tag",)
+    passes_numbers = True
     parent: Trace
 
     def __init__(self, parent_trace: Trace, tag: Any = None) -> None:

@@ -310,6 +310,7 @@ class LinearizeTrace(Trace):
     """
 
     __slots__ = ("pushes", "tape")
+    passes_numbers = True
     parent: Trace
 
     def __init__(self, parent: Trace, pushes: bool = False) -> None:

@@ -31,6 +31,7 @@ from ...core import (
     is_recording,
     recording,
     root_trace,
+    set_current_trace,
     stage_closed,
 )
 from ...errors import (
@@ -56,6 +57,7 @@ from .replay_signatures import (
     Arguments,
     avals_of_signature,
     is_by_value,
+    is_roots,
     itself,
     signature_of,
     with_operands,
@@ -118,11 +120,14 @@ def replayed(
                 result = known_result(programs, positions, roles, args, kwargs)
                 if result is NotImplemented:
                     result = replay.new_result(args, kwargs)
-                elif result is None and current_trace() is _ROOT:
+                elif result is None and (trace := current_trace()) is _ROOT:
                     own = replay.with_own_arrays(args, kwargs)
                     if own is not None:
                         return call(*own[0], **own[1])
                     result = replay.placed_result(args, kwargs)
+                elif result is None and trace.passes_numbers and is_roots(trace, args, kwargs):
+                    with set_current_trace(_ROOT):
+                        return call(*args, **kwargs)
                 if result is not None:
                     return result
                 return call_or_recorded(calls, function, args, kwargs)

@@ -6,7 +6,7 @@ of a list or tuple of operands and this of each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import NoneType
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from ... import dtypes
 from ...array import Array
-from ...core import ShapedArray, aval_of
+from ...core import ShapedArray, aval_of, computes_numbers_at_once
+from ...core.trace import Trace
 from ...util.parameter_keys import key_of
 
 OPERAND, ARRAY, STATIC = range(3)
@@ -35,6 +36,7 @@ _UNKNOWN_WITHOUT_AXES = frozenset(map(np.dtype, "fd"))
 # Elements of larger arrays of NumPy's take longer to copy than a function to be run.
 _FEW_COPIED = 1 << 12
 _CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
+_NO_TRACERS = _CONSTANTS | {Array}
 
 
 def at_home(x: Array) -> np.ndarray[Any, Any] | None:
@@ -47,6 +49,26 @@ def at_home(x: Array) -> np.ndarray[Any, Any] | None:
 def itself(x: Array) -> Array:
     """The array, wherever it is."""
     return x
+
+
+def is_roots(trace: Trace, args: Arguments, kwargs: dict[str, Any]) -> bool:
+    """Whether a call in this trace is of numbers alone, which the root trace computes."""
+    given = (*args, *kwargs.values()) if kwargs else args
+    return _are_numbers(given) and computes_numbers_at_once(trace)
+
+
+def _are_numbers(given: Iterable[Any], depth: int = 0) -> bool:
+    """Whether arguments are numbers, names or dtypes, or lists or tuples of them."""
+    for x in given:
+        if type(x) in (list, tuple):
+            if depth == _MOST_NESTED or not _are_numbers(x, depth + 1):
+                return False
+        elif type(x) is np.ndarray:
+            if x.dtype.hasobject:
+                return False
+        elif type(x) not in _NO_TRACERS and not isinstance(x, (np.generic, np.dtype, type)):
+            return False
+    return True
 
 
 def signature_of(

@@ -18,6 +18,8 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from ...util.threads import shared_rows
+
 _MOST_ROWS: Final = 256
 """Rows that NumPy may add one by one."""
 
@@ -40,7 +42,9 @@ def summation(x: Any, axes: Sequence[int]) -> Callable[[Any], Any]:
     if wide != dtype:
         return lambda v: np.add.reduce(v, axes, wide).astype(dtype)
     by_rows = _by_rows(x.shape, axes) if dtype.kind in "fc" and x.size else None
-    return by_rows or (lambda v: np.add.reduce(v, axes, dtype))
+    if by_rows is not None:
+        return by_rows
+    return shared_rows("add", x, axes, lambda v: np.add.reduce(v, axes, dtype))
 
 
 def _by_rows(shape: Sequence[int], axes: tuple[int, ...]) -> Callable[[Any], Any] | None:

@@ -26,6 +26,7 @@ from ...core import (
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...util.messages import message
+from ...util.threads import shared_rows
 from ..elementwise.arithmetic import add, div, mul
 from ..elementwise.comparison import eq
 from ..elementwise.convert import convert
@@ -79,9 +80,10 @@ class Reduction(Primitive):
         has_one_zero = self.monoid.winning_zero is None
         if not x.size or x.dtype in COMPUTED_IN or (x.dtype.kind == "c" and not has_one_zero):
             return None
-        combine, reduce, dtype = self.monoid.combine, self.monoid.ufunc.reduce, x.dtype
+        combine, name, dtype = self.monoid.combine, self.monoid.name, x.dtype
+        reduce: Any = self.monoid.ufunc.reduce
         if has_one_zero or dtype.kind != "f":
-            return lambda v: reduce(v, axes, dtype)
+            return shared_rows(name, x, axes, lambda v: reduce(v, axes, dtype))
 
         def extreme(v: Any) -> Any:
             out = reduce(v, axes, dtype)
@@ -90,7 +92,7 @@ class Reduction(Primitive):
                 return out
             return combine(v, lambda ufunc, v: ufunc.reduce(v, axes, v.dtype))
 
-        return extreme
+        return shared_rows(name, x, axes, extreme)
 
     def folds(self, x: Any, *, axes: Any) -> tuple[str, str, Sequence[int]]:
         return "fold", self.monoid.name, axes

@@ -128,8 +128,8 @@ nb::object call(Reduction& reduction, PyObject* operand) {
   if (!PyArray_CheckExact(operand) || PyArray_TYPE(array) != reduction.dtype ||
       !PyArray_ISCARRAY_RO(array) || PyArray_SIZE(array) != reduction.rows * reduction.count)
     return morphax::call(reduction.twin, nb::handle(operand));
-  const nb::object result = checked(PyArray_EMPTY(static_cast<int>(reduction.shape.size()),
-                                                  reduction.shape.data(), reduction.dtype, 0));
+  nb::object result = checked(PyArray_EMPTY(static_cast<int>(reduction.shape.size()),
+                                            reduction.shape.data(), reduction.dtype, 0));
   void* to = PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr()));
   const process_end::OthersRun others_run;
   in_pieces(reduction.rows, PyArray_SIZE(array), [&](std::int64_t first, std::int64_t last) {

@@ -49,32 +49,15 @@ struct Reduction {
 };
 
 // Elements i of rows `from` …, side by side from `to[i * kLanes]` on.
-template <typename T>
-[[gnu::always_inline]] inline void turn_rows(const T* from, std::int64_t rows, std::int64_t count,
-                                             T* to) {
-  constexpr std::int64_t few = turned_squares::kFew<T>;
-  const std::int64_t whole = rows / few * few, wide = count / few * few;
-  for (std::int64_t i = 0; i < whole; i += few) {
-    const T* row = from + i * count;
-    for (std::int64_t j = 0; j < wide; j += few)
-      turned_squares::turn_few(row + j, count, to + j * kLanes + i, kLanes);
-    turned_squares::turn_any(row + wide, count, few, count - wide, to + wide * kLanes + i, kLanes);
+#define MORPHAX_TURN(T)                                                    \
+  MORPHAX_VECTORIZED                                                       \
+  void turn(const T* from, std::int64_t rows, std::int64_t count, T* to) { \
+    turned_squares::turn_rows(from, count, rows, count, to, kLanes);       \
   }
-  turned_squares::turn_any(from + whole * count, count, rows - whole, count, to + whole, kLanes);
-}
-
-MORPHAX_VECTORIZED
-void turn(const Flag* from, std::int64_t rows, std::int64_t count, Flag* to) {
-  turn_rows(from, rows, count, to);
-}
-MORPHAX_VECTORIZED
-void turn(const Word* from, std::int64_t rows, std::int64_t count, Word* to) {
-  turn_rows(from, rows, count, to);
-}
-MORPHAX_VECTORIZED
-void turn(const Wide* from, std::int64_t rows, std::int64_t count, Wide* to) {
-  turn_rows(from, rows, count, to);
-}
+MORPHAX_TURN(Flag)
+MORPHAX_TURN(Word)
+MORPHAX_TURN(Wide)
+#undef MORPHAX_TURN
 
 // Combines what was turned; the results come first.
 template <typename T>

@@ -1,12 +1,15 @@
-// Places of the first maximum or minimum along an axis, called from compiled programs on the CPU.
+// Places of the first maximum or minimum along an axis, of compiled programs and eager arrays.
 //
 // The first NaN wins, 0 equals -0, and numbers next to zero count.  Elements are compared as signed
 // integers in their order, of their own width, so that a vector holds as many places as elements.
 // A row that lies together is gone through for its extreme, and a block of it for the place.
 //
-// The operand has three axes, (outer, reduced, inner), of which the middle one goes.  Large
-// operands are divided into parts, which XLA's threads work on.
+// The operand has three axes, (outer, reduced, inner), of which the middle one goes.  Large ones
+// are divided into parts, which XLA's threads work on, or ours.
 #include "extreme_places.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,12 +17,14 @@
 
 #include "float_order.h"
 #include "kernels.h"
+#include "objects.h"
 #include "parts.h"
+#include "process_end.h"
 #include "turned_squares.h"
+#include "workers.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
 
-namespace nb = nanobind;
 namespace ffi = xla::ffi;
 
 namespace morphax::extreme_places {
@@ -251,10 +256,10 @@ void short_rows(const Loops<I>& loops, const I* x, std::int64_t rows, std::int64
   }
 }
 
-template <typename I>
-ffi::Error run(const Loops<I>& loops, ffi::ThreadPool& pool, const Sizes& n, bool is_min,
-               const ffi::AnyBuffer& operand, std::int32_t* out) {
-  const auto* x = static_cast<const I*>(operand.untyped_data());
+template <typename I, typename Pool>
+bool run(const Loops<I>& loops, Pool& pool, const Sizes& n, bool is_min, const void* operand,
+         std::int32_t* out) {
+  const auto* x = static_cast<const I*>(operand);
   const I flip = is_min ? I(-1) : I(0);
   const std::int64_t all = n.outer * n.reduced * n.inner, block = n.reduced * n.inner;
   const std::int64_t most = std::min(all / kWorthDividing, pool.num_threads());
@@ -285,24 +290,17 @@ ffi::Error run(const Loops<I>& loops, ffi::ThreadPool& pool, const Sizes& n, boo
   } else {
     several(0, n.outer);
   }
-  return ffi::Error::Success();
+  return true;
 }
 
-#define MORPHAX_RUN(I, name)                                                       \
-  run(Loops<I>{&wholes_##name, &columns_##name, &rows_##name}, pool, n, is_min, x, \
-      out->typed_data())
+#define MORPHAX_RUN(I, name) \
+  run(Loops<I>{&wholes_##name, &columns_##name, &rows_##name}, pool, n, is_min, x, out)
 
-ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer x,
-                         ffi::Result<ffi::Buffer<ffi::S32>> out, std::int64_t outer,
-                         std::int64_t reduced, std::int64_t inner, bool is_min) {
-  const Sizes n{outer, reduced, inner};
-  const auto elements = static_cast<std::int64_t>(x.element_count());
-  if (outer * reduced * inner != elements || reduced < 1 ||
-      reduced > std::numeric_limits<std::int32_t>::max() ||
-      outer * inner != static_cast<std::int64_t>(out->element_count())) {
-    return ffi::Error::InvalidArgument("places of extremes of arrays of other sizes");
-  }
-  switch (x.element_type()) {
+// False if there is no order of this dtype.
+template <typename Pool>
+bool find_places(Pool& pool, ffi::DataType dtype, const Sizes& n, bool is_min, const void* x,
+                 std::int32_t* out) {
+  switch (dtype) {
     case ffi::F16:
       return MORPHAX_RUN(std::int16_t, f16);
     case ffi::BF16:
@@ -329,8 +327,23 @@ ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer x,
     case ffi::U64:
       return MORPHAX_RUN(std::int64_t, u64);
     default:
-      return ffi::Error::InvalidArgument("places of extremes of another dtype");
+      return false;
   }
+}
+
+ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer x,
+                         ffi::Result<ffi::Buffer<ffi::S32>> out, std::int64_t outer,
+                         std::int64_t reduced, std::int64_t inner, bool is_min) {
+  const Sizes n{outer, reduced, inner};
+  const auto elements = static_cast<std::int64_t>(x.element_count());
+  if (outer * reduced * inner != elements || reduced < 1 ||
+      reduced > std::numeric_limits<std::int32_t>::max() ||
+      outer * inner != static_cast<std::int64_t>(out->element_count())) {
+    return ffi::Error::InvalidArgument("places of extremes of arrays of other sizes");
+  }
+  if (!find_places(pool, x.element_type(), n, is_min, x.untyped_data(), out->typed_data()))
+    return ffi::Error::InvalidArgument("places of extremes of another dtype");
+  return ffi::Error::Success();
 }
 
 XLA_FFI_DEFINE_HANDLER(handler, Guarded<call_from_xla>{},
@@ -343,9 +356,44 @@ XLA_FFI_DEFINE_HANDLER(handler, Guarded<call_from_xla>{},
                            .Attr<std::int64_t>("inner")
                            .Attr<bool>("is_min"));
 
+ffi::DataType type_of(PyArrayObject* array) {
+  using ffi::DataType;
+  const npy_intp size = PyArray_ITEMSIZE(array);
+  if (PyTypeNum_ISUSERDEF(PyArray_TYPE(array)) || size > 8) return DataType::INVALID;
+  const auto of_size = [size](DataType one, DataType two, DataType four, DataType eight) {
+    return size == 1 ? one : size == 2 ? two : size == 4 ? four : eight;
+  };
+  const char kind = PyArray_DESCR(array)->kind;
+  if (kind == 'f') return of_size(DataType::INVALID, ffi::F16, ffi::F32, ffi::F64);
+  if (kind == 'i') return of_size(ffi::S8, ffi::S16, ffi::S32, ffi::S64);
+  if (kind == 'u' || kind == 'b') return of_size(ffi::U8, ffi::U16, ffi::U32, ffi::U64);
+  return DataType::INVALID;
+}
+
+// Places along the middle one of three axes, in a row.
+nb::object places(nb::handle array, std::int64_t outer, std::int64_t reduced, std::int64_t inner,
+                  bool is_min) {
+  const nb::object held = checked(PyArray_FROM_OF(array.ptr(), NPY_ARRAY_CARRAY_RO));
+  auto* x = reinterpret_cast<PyArrayObject*>(held.ptr());
+  const ffi::DataType type = type_of(x);
+  if (type == ffi::DataType::INVALID || reduced < 1 || outer * reduced * inner != PyArray_SIZE(x) ||
+      reduced > std::numeric_limits<std::int32_t>::max())
+    throw nb::value_error("places of extremes of an array of another size or dtype");
+  npy_intp size = outer * inner;
+  nb::object out = checked(PyArray_EMPTY(1, &size, NPY_INT32, 0));
+  void* found = PyArray_DATA(reinterpret_cast<PyArrayObject*>(out.ptr()));
+  const process_end::OthersRun others_run;
+  find_places(Workers::shared(), type, {outer, reduced, inner}, is_min, PyArray_DATA(x),
+              static_cast<std::int32_t*>(found));
+  return out;
+}
+
 }  // namespace
 
 void bind(nb::module_& module) {
+  if (_import_array() < 0) throw nb::python_error();
+  module.def("places", &places, nb::arg("array"), nb::arg("outer"), nb::arg("reduced"),
+             nb::arg("inner"), nb::arg("is_min"), "Places of extremes along the middle axis.");
   bind_handler(module, handler, "XLA's way to the places of extremes, as a capsule.");
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "fused_code.h"
@@ -21,6 +22,8 @@ using Wide = std::uint64_t;
 using Narrow = std::uint16_t;
 
 inline constexpr std::size_t kBlock = 512;
+// Numbers that are repeated more often are written one by one.
+inline constexpr std::size_t kShortRun = 64;
 
 // Of keys, which have no number among the dtypes of NumPy.
 inline constexpr int kKeyDtype = -1;
@@ -96,14 +99,27 @@ void spread(const Source& source, std::size_t start, std::size_t size, Out* out)
   const auto* numbers = static_cast<const T*>(source.data);
   std::size_t at = start / source.repeats % source.length, past = start % source.repeats;
   if (source.repeats == 1) {
-    for (std::size_t done = 0; done < size; at = 0) {
-      const std::size_t run = std::min(size - done, source.length - at);
-      std::copy_n(numbers + at, run, out + done);
-      done += run;
+    // All of them once, from `at` on; then what is there again, twice as many each time.
+    std::size_t done = std::min(size, source.length), ahead = std::min(done, source.length - at);
+    std::copy_n(numbers + at, ahead, out);
+    std::copy_n(numbers, done - ahead, out + ahead);
+    for (std::size_t run; done < size; done += run) {
+      run = std::min(done, size - done);
+      std::copy_n(out, run, out + done);
     }
     return;
   }
+  const std::size_t written = (source.repeats + kTogether - 1) / kTogether * kTogether;
+  const bool is_short = std::is_same_v<T, Out> && source.repeats <= kShortRun;
   for (std::size_t done = 0; done < size; past = 0) {
+    if (is_short && past == 0 && done + written <= size) {
+      const std::size_t room = (size - done - written) / source.repeats + 1;
+      const std::size_t count = std::min(room, source.length - at);
+      repeat_each(reinterpret_cast<const Out*>(numbers + at), count, source.repeats, out + done);
+      done += count * source.repeats;
+      at = at + count == source.length ? 0 : at + count;
+      continue;
+    }
     const std::size_t run = std::min(size - done, source.repeats - past);
     repeat(static_cast<Out>(numbers[at]), run, out + done);
     done += run;

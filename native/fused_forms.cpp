@@ -35,6 +35,21 @@ void repeat(std::uint64_t number, std::size_t count, std::uint64_t* out) {
   for (std::size_t i = 0; i < count; ++i) out[i] = number;
 }
 
+// What is too much of a number the next one overwrites.
+#define MORPHAX_REPEAT_EACH(T)                                                       \
+  MORPHAX_VECTORIZED_INTEGERS                                                        \
+  void repeat_each(const T* numbers, std::size_t count, std::size_t times, T* out) { \
+    for (std::size_t i = 0; i < count; ++i, out += times) {                          \
+      const T number = numbers[i];                                                   \
+      for (std::size_t first = 0; first < times; first += kTogether) {               \
+        for (std::size_t j = 0; j < kTogether; ++j) out[first + j] = number;         \
+      }                                                                              \
+    }                                                                                \
+  }
+MORPHAX_REPEAT_EACH(std::uint8_t)
+MORPHAX_REPEAT_EACH(std::uint32_t)
+MORPHAX_REPEAT_EACH(std::uint64_t)
+
 MORPHAX_VECTORIZED_INTEGERS
 void words_of_bfloat16(const std::uint16_t* numbers, std::size_t count, std::uint32_t* words) {
   for (std::size_t i = 0; i < count; ++i) words[i] = static_cast<std::uint32_t>(numbers[i]) << 16;

@@ -32,6 +32,15 @@ void repeat(std::uint8_t number, std::size_t count, std::uint8_t* out);
 void repeat(std::uint32_t number, std::size_t count, std::uint32_t* out);
 void repeat(std::uint64_t number, std::size_t count, std::uint64_t* out);
 
+// Each number so many times, by as many places at a time: there must be room for the last ones.
+inline constexpr std::size_t kTogether = 8;
+void repeat_each(const std::uint8_t* numbers, std::size_t count, std::size_t times,
+                 std::uint8_t* out);
+void repeat_each(const std::uint32_t* numbers, std::size_t count, std::size_t times,
+                 std::uint32_t* out);
+void repeat_each(const std::uint64_t* numbers, std::size_t count, std::size_t times,
+                 std::uint64_t* out);
+
 // Numbers of bfloat16, as words of float32.
 void words_of_bfloat16(const std::uint16_t* numbers, std::size_t count, std::uint32_t* words);
 void bfloat16_of_words(const std::uint32_t* words, std::size_t count, std::uint16_t* numbers);

@@ -31,6 +31,7 @@
 #include "replay.h"
 #include "reversal.h"
 #include "row_orders.h"
+#include "row_reductions.h"
 #include "running.h"
 #include "searching.h"
 #include "sequential.h"
@@ -49,7 +50,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 48;
+  module.attr("interface") = 49;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -108,6 +109,7 @@ NB_MODULE(_native, module) {
   morphax::machine_functions::bind(machine);
   nanobind::module_ many = module.def_submodule("many_numbers", "NumPy's functions, by threads.");
   morphax::many_numbers::bind(many);
+  morphax::row_reductions::bind(many);
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
   morphax::draws::bind(random);

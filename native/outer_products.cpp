@@ -7,6 +7,7 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels.h"
@@ -28,16 +29,42 @@ MORPHAX_ROW(float)
 MORPHAX_ROW(double)
 #undef MORPHAX_ROW
 
+// So many products are written together, if rows are short: what is too much of a row the next one
+// overwrites, so the last rows are not among these.
+constexpr std::int64_t kTogether = 8, kShortRow = 64;
+
+#define MORPHAX_SHORT_ROWS(T)                                                                      \
+  MORPHAX_VECTORIZED_INTEGERS                                                                      \
+  void rows_of_products(const T* factors, std::int64_t rows, const T* numbers, std::int64_t width, \
+                        T* __restrict__ out) {                                                     \
+    for (std::int64_t row = 0; row < rows; ++row, out += width) {                                  \
+      const T factor = factors[row];                                                               \
+      for (std::int64_t first = 0; first < width; first += kTogether) {                            \
+        for (std::int64_t j = 0; j < kTogether; ++j) out[first + j] = factor * numbers[first + j]; \
+      }                                                                                            \
+    }                                                                                              \
+  }
+
+MORPHAX_SHORT_ROWS(float)
+MORPHAX_SHORT_ROWS(double)
+#undef MORPHAX_SHORT_ROWS
+
 template <typename T>
 nb::object products(PyArrayObject* a, PyArrayObject* b) {
   npy_intp shape[] = {PyArray_SIZE(a), PyArray_SIZE(b)};
-  const nb::object result = checked(PyArray_EMPTY(2, shape, PyArray_TYPE(a), 0));
+  nb::object result = checked(PyArray_EMPTY(2, shape, PyArray_TYPE(a), 0));
   const auto* rows = static_cast<const T*>(PyArray_DATA(a));
   const auto* columns = static_cast<const T*>(PyArray_DATA(b));
   auto* out = static_cast<T*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr())));
   const std::int64_t width = shape[1];
+  T padded[kShortRow] = {};
+  if (width <= kShortRow) std::copy_n(columns, width, padded);
   const process_end::OthersRun others_run;
   in_pieces(shape[0], shape[0] * width, [&](std::int64_t first, std::int64_t last) {
+    if (width <= kShortRow && last - first > kTogether) {
+      rows_of_products(rows + first, last - first - kTogether, padded, width, out + first * width);
+      first = last - kTogether;
+    }
     for (std::int64_t row = first; row < last; ++row)
       row_of_products(rows[row], columns, width, out + row * width);
   });

@@ -22,9 +22,7 @@
 
 namespace morphax::transposition {
 
-using turned_squares::kFew;
-using turned_squares::turn_any;
-using turned_squares::turn_few;
+using turned_squares::turn_rows;
 
 namespace {
 
@@ -116,42 +114,19 @@ void copy_rows(const Copy& copy, const T* from, T* to) {
   });
 }
 
-template <typename T>
-inline void turn_square(const T* from, std::int64_t row, T* to, std::int64_t column) {
-  turn_any(from, row, kSide, kSide, to, column);
-}
-
-#ifdef MORPHAX_HAS_SHUFFLES
-template <typename T>
-inline void turn_by_vectors(const T* from, std::int64_t row, T* to, std::int64_t column) {
-  constexpr std::int64_t few = kFew<T>;
-  for (std::int64_t j = 0; j < kSide; j += few) {
-    for (std::int64_t i = 0; i < kSide; i += few)
-      turn_few(from + i * row + j, row, to + j * column + i, column);
+// Up to `kSide` rows of the copy.  Functions one by one: compilers make several versions of plain
+// functions only.
+#define MORPHAX_BAND(T)                                                      \
+  MORPHAX_VECTORIZED_INTEGERS                                                \
+  void turn_band(const Axis& along, std::int64_t rows, const T* from, T* to, \
+                 std::int64_t column) {                                      \
+    turn_rows(from, along.from, along.size, rows, to, column);               \
   }
-}
-template <>
-inline void turn_square(const std::uint32_t* from, std::int64_t row, std::uint32_t* to,
-                        std::int64_t column) {
-  turn_by_vectors(from, row, to, column);
-}
-template <>
-inline void turn_square(const std::uint64_t* from, std::int64_t row, std::uint64_t* to,
-                        std::int64_t column) {
-  turn_by_vectors(from, row, to, column);
-}
-#endif
-
-// Up to `kSide` rows of the copy.
-template <typename T>
-void turn_band(const Axis& along, std::int64_t rows, const T* from, T* to, std::int64_t column) {
-  std::int64_t i = 0;
-  if (rows == kSide) {
-    for (; i + kSide <= along.size; i += kSide)
-      turn_square(from + i * along.from, along.from, to + i, column);
-  }
-  turn_any(from + i * along.from, along.from, along.size - i, rows, to + i, column);
-}
+MORPHAX_BAND(std::uint8_t)
+MORPHAX_BAND(std::uint16_t)
+MORPHAX_BAND(std::uint32_t)
+MORPHAX_BAND(std::uint64_t)
+#undef MORPHAX_BAND
 
 template <typename T>
 void turn(const Copy& copy, const T* from, T* to) {

@@ -67,4 +67,19 @@ template <typename T>
 }
 #endif
 
+// The same of any size, by such squares as far as there are some.
+template <typename T>
+[[gnu::always_inline]] inline void turn_rows(const T* from, std::int64_t row, std::int64_t rows,
+                                             std::int64_t columns, T* to, std::int64_t column) {
+  constexpr std::int64_t few = kFew<T>;
+  const std::int64_t whole = rows / few * few, wide = columns / few * few;
+  for (std::int64_t i = 0; i < whole; i += few) {
+    const T* first = from + i * row;
+    for (std::int64_t j = 0; j < wide; j += few)
+      turn_few(first + j, row, to + j * column + i, column);
+    turn_any(first + wide, row, few, columns - wide, to + wide * column + i, column);
+  }
+  turn_any(from + whole * row, row, rows - whole, columns, to + whole, column);
+}
+
 }  // namespace morphax::turned_squares

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels.h"
+#include "turned_squares.h"
 #include "workers.h"
 
 namespace morphax::products {
@@ -22,6 +23,8 @@ constexpr std::int64_t kTerms = 8192;
 constexpr std::int64_t kColumns = 256;
 // Elements of a result whose sums stay in the cache while columns go by.
 constexpr std::int64_t kRows = 256;
+// Shorter rows have no vectors of their own.
+constexpr std::int64_t kShortRow = 16;
 
 template <typename T>
 [[gnu::always_inline]] inline T sum_of_products(const T* a, const T* b, std::int64_t count) {
@@ -45,6 +48,19 @@ template <typename T>
   return sum;
 }
 
+// Sums of products with short rows, as `sum_of_products` adds them: many rows side by side.
+template <typename T>
+[[gnu::always_inline]] inline void sums_of_rows(const T* a, std::int64_t down, std::int64_t rows,
+                                                const T* x, std::int64_t count, T* sums) {
+  T turned[kShortRow * kRows];
+  turned_squares::turn_rows(a, down, rows, count, turned, kRows);
+  for (std::int64_t i = 0; i < rows; ++i) sums[i] = 0;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const T* column = turned + k * kRows;
+    for (std::int64_t i = 0; i < rows; ++i) sums[i] += column[i] * x[k];
+  }
+}
+
 // Adds four columns, each times a number, to a vector.
 template <typename T>
 [[gnu::always_inline]] inline void add_columns(const T* a, std::int64_t across, const T* x,
@@ -56,41 +72,23 @@ template <typename T>
 }
 
 // Functions one by one: compilers make several versions of plain functions only.
-MORPHAX_VECTORIZED
-float along_row(const float* a, const float* b, std::int64_t count) {
-  return sum_of_products(a, b, count);
-}
-MORPHAX_VECTORIZED
-double along_row(const double* a, const double* b, std::int64_t count) {
-  return sum_of_products(a, b, count);
-}
-MORPHAX_VECTORIZED
-std::uint32_t along_row(const std::uint32_t* a, const std::uint32_t* b, std::int64_t count) {
-  return sum_of_products(a, b, count);
-}
-MORPHAX_VECTORIZED
-std::uint64_t along_row(const std::uint64_t* a, const std::uint64_t* b, std::int64_t count) {
-  return sum_of_products(a, b, count);
-}
-MORPHAX_VECTORIZED
-void add_four(const float* a, std::int64_t across, const float* x, std::int64_t rows, float* sums) {
-  add_columns(a, across, x, rows, sums);
-}
-MORPHAX_VECTORIZED
-void add_four(const double* a, std::int64_t across, const double* x, std::int64_t rows,
-              double* sums) {
-  add_columns(a, across, x, rows, sums);
-}
-MORPHAX_VECTORIZED
-void add_four(const std::uint32_t* a, std::int64_t across, const std::uint32_t* x,
-              std::int64_t rows, std::uint32_t* sums) {
-  add_columns(a, across, x, rows, sums);
-}
-MORPHAX_VECTORIZED
-void add_four(const std::uint64_t* a, std::int64_t across, const std::uint64_t* x,
-              std::int64_t rows, std::uint64_t* sums) {
-  add_columns(a, across, x, rows, sums);
-}
+#define MORPHAX_PRODUCTS(T)                                                                        \
+  MORPHAX_VECTORIZED                                                                               \
+  T along_row(const T* a, const T* b, std::int64_t count) { return sum_of_products(a, b, count); } \
+  MORPHAX_VECTORIZED                                                                               \
+  void along_short_rows(const T* a, std::int64_t down, std::int64_t rows, const T* x,              \
+                        std::int64_t count, T* sums) {                                             \
+    sums_of_rows(a, down, rows, x, count, sums);                                                   \
+  }                                                                                                \
+  MORPHAX_VECTORIZED                                                                               \
+  void add_four(const T* a, std::int64_t across, const T* x, std::int64_t rows, T* sums) {         \
+    add_columns(a, across, x, rows, sums);                                                         \
+  }
+MORPHAX_PRODUCTS(float)
+MORPHAX_PRODUCTS(double)
+MORPHAX_PRODUCTS(std::uint32_t)
+MORPHAX_PRODUCTS(std::uint64_t)
+#undef MORPHAX_PRODUCTS
 
 // Rows in one piece each; long ones by blocks, which threads share.
 template <typename T>
@@ -110,6 +108,17 @@ void by_rows(const Matrix<T>& a, const T* x, T* out) {
     out[row] = of_row[0];
     for (std::int64_t i = 1; i < blocks; ++i) out[row] += of_row[i];
   }
+}
+
+template <typename T>
+void by_short_rows(const Matrix<T>& a, const T* x, T* out) {
+  const std::int64_t pieces = (a.rows + kRows - 1) / kRows;
+  in_pieces(pieces, a.rows * a.columns, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t top = first * kRows; top < std::min(last * kRows, a.rows); top += kRows) {
+      const std::int64_t rows = std::min(kRows, a.rows - top);
+      along_short_rows(a.first + top * a.down, a.down, rows, x, a.columns, out + top);
+    }
+  });
 }
 
 template <typename T>
@@ -146,6 +155,7 @@ void multiply_vector(const Matrix<T>& a, const T* x, std::int64_t step, T* out) 
     for (std::int64_t i = 0; i < a.columns; ++i) in_row[static_cast<std::size_t>(i)] = x[i * step];
     x = in_row.data();
   }
+  if (a.across == 1 && a.columns < kShortRow) return by_short_rows(a, x, out);
   if (a.across == 1 || a.columns == 1) return by_rows(a, x, out);
   if (a.down == 1 || a.rows == 1) return by_columns(a, x, out);
   std::vector<T> copy(static_cast<std::size_t>(a.rows * a.columns));

@@ -99,3 +99,16 @@ def test_what_takes_no_time_does_not_stand_between() -> None:
         names = [getattr(v, "__name__", "") for v in program.function.__globals__.values()]
         assert names.count("chain") == 1
         assert np.asarray(program(list(operands))[0]).tobytes() == np.asarray(alone).tobytes()
+
+
+@pytest.mark.parametrize("rows", [1, 3, 200, 1025])
+@pytest.mark.parametrize("width", [2, 3, 7, 8, 9, 16, 17, 63, 64, 65, 511, 600])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
+def test_numbers_repeat_along_rows_of_all_lengths(rows: int, width: int, dtype: str) -> None:
+    x = (np.arange(rows * width) % 97).reshape(rows, width).astype(dtype)
+    with jax.enable_x64(True):
+        for y in (x[:, :1], x[:1]):
+            for _ in range(2):
+                found = jnp.where(jnp.asarray(y) > 40, jnp.asarray(y) * 2, jnp.asarray(x))
+            np.testing.assert_array_equal(found, np.where(y > 40, y * 2, x))
+            np.testing.assert_array_equal(jnp.broadcast_to(y, x.shape), np.broadcast_to(y, x.shape))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morphax.lax.reduction.argreductions import argmax, argmin
+from morphax.core import ShapedArray
+from morphax.lax.reduction.argreductions import argmax, argmax_p, argmin, argmin_p
 from tests.lax.engines import array, check_engines_agree
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -73,6 +74,23 @@ def test_first_of_equal_ones_wherever_they_are(shape: tuple[int, ...], dtype: st
         ):
             found = check_engines_agree(partial(function, axis=axis, index_dtype=np.int32), x)
             np.testing.assert_array_equal(found, expected(plain, axis))
+
+
+@pytest.mark.parametrize("shape", [(100, 10), (65, 31), (3, 40, 5), (2, 5000), (70_000, 4)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint64", "bool", "int32"])
+def test_eager_places_are_those_of_numpy(shape: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 4, shape).astype(dtype)
+    if "float" in dtype:
+        x = np.where(rng.random(shape) < 0.1, rng.choice([np.nan, -0.0, np.inf], shape), x)
+    x = x.astype(dtype)
+    for axis, (primitive, expected) in itertools.product(
+        range(x.ndim), [(argmax_p, np.argmax), (argmin_p, np.argmin)]
+    ):
+        params = {"axes": (axis,), "index_dtype": np.dtype(np.int32)}
+        found = primitive.kernel(ShapedArray(shape, x.dtype), **params)
+        for v in (x, np.asfortranarray(x)):
+            np.testing.assert_array_equal(found(v), expected(v, axis))
 
 
 def test_places_wrap_around_in_narrow_dtypes() -> None:

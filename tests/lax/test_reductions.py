@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from morphax import enable_x64, grad, jit, lax, make_jaxpr
+from morphax.core import ShapedArray
+from morphax.lax.ground.row_sums import summation
 from morphax.lax.reduction import reductions
 from tests.lax.engines import array, check_all_agree, check_engines_agree, complex_array
 
@@ -47,6 +49,41 @@ def test_nan_wins_among_many(shape: tuple[int, ...]) -> None:
     for axes in {(0,), (x.ndim - 1,), tuple(range(x.ndim))}:
         results = check_all_agree(over(axes), x)
         assert np.isnan(results["reduce_max"]).sum() == np.isnan(results["reduce_min"]).sum() == 1
+
+
+MONOIDS = ("reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "reduce_xor")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint64", "bool", "int16"])
+@pytest.mark.parametrize(
+    "shape", [(131, 2, 5), (64, 8), (1, 33), (200, 128), (3, 129), (40_000, 7), (300, 2), (2051, 3)]
+)
+def test_short_rows_have_the_bits_of_numpy(shape: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    special = rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-42], shape)
+    for numbers in (rng.standard_normal(shape) * 10.0 ** rng.integers(-4, 5, shape), special):
+        numbers = np.clip(np.nan_to_num(numbers), 0, 9) if "int" in dtype else numbers
+        x, behind = numbers.astype(dtype), tuple(range(1, numbers.ndim))
+        names = {"f": MONOIDS[:3], "b": MONOIDS[3:]}.get(x.dtype.kind, MONOIDS)
+        for name, axes in itertools.product(names, (behind, (0,))):
+            primitive = getattr(reductions, f"{name}_p")
+            reduced = primitive.kernel(ShapedArray(shape, x.dtype), axes=axes)
+            with np.errstate(all="ignore"):
+                assert_same(reduced(x), primitive.evaluate(x, axes=axes), name)
+        if dtype != "bool":
+            summed = summation(x, behind)
+            with np.errstate(all="ignore"):
+                assert_same(summed(x), np.add.reduce(x, behind, x.dtype), "reduce_sum")
+
+
+def assert_same(found: Any, expected: Any, name: str) -> None:
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    # Which of several NaN comes through is open.
+    np.testing.assert_array_equal(found, expected, name)
+    if found.dtype.kind == "f":
+        has_sign = ~np.isnan(expected)
+        assert np.array_equal(np.signbit(found)[has_sign], np.signbit(expected)[has_sign]), name
 
 
 @pytest.mark.parametrize("count", [20_000, 200_000])

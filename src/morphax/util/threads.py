@@ -11,6 +11,7 @@ XLA compiles have threads of their own.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -75,6 +76,23 @@ def shared(function: np.ufunc, avals: Sequence[Any]) -> Any:
     if _many_numbers is None:
         return function
     return _many_numbers.divided(function, [aval.dtype.num for aval in avals]) or function
+
+
+def shared_rows(operation: str, x: Any, axes: Sequence[int], twin: Any) -> Any:
+    """`twin`, a reduction over `axes` of arrays as `x`, of many rows at a time, by several threads.
+
+    Args:
+        operation: of chains, without its dtype.
+        x: the aval of the operand.
+        axes: of it.
+        twin: comes back where these are not the last axes, or rows are long.
+    """
+    kept = x.shape[: x.ndim - len(axes)]
+    if _many_numbers is None or not x.size or sorted(axes) != list(range(len(kept), x.ndim)):
+        return twin
+    count = math.prod(x.shape[len(kept) :])
+    name, dtype = f"{operation}_{x.dtype.name}", x.dtype.num
+    return _many_numbers.reduced_rows(name, dtype, kept, count, twin) or twin
 
 
 def processors() -> int:

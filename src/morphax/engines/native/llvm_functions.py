@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from ..loops.operations import MATH_OF_TWO
 from ..loops.program import DType
@@ -17,14 +17,19 @@ Key = tuple[str, DType, int]
 """An operation, the dtype of its operands, and the width of its vectors, 0 for scalars."""
 
 
-def definitions(functions: Iterable[Key]) -> list[str]:
-    """Lines that declare and define functions."""
+def definitions(functions: Mapping[Key, int]) -> list[str]:
+    """Lines that declare and define functions, of which it is known how often they are called.
+
+    One that a single line calls is written into its place by LLVM: the loop around keeps its
+    constants in registers, and saves none for the call.
+    """
     lines: list[str] = []
     of_library: dict[tuple[str, DType], None] = {}
-    for key in functions:
+    for key, calls in functions.items():
         operation, dtype, _ = key
         written, is_complete = _ours(*key) if is_ours(operation, dtype) else (_of_library(*key), 0)
-        lines += written
+        quality = "alwaysinline " if calls == 1 else ""
+        lines += [f"{_head(*key)} {quality}#3 {{", *written]
         if not is_complete:
             of_library[_WHOLE.get(operation, operation), dtype] = None
     for operation, dtype in of_library:
@@ -43,13 +48,13 @@ def _head(operation: str, dtype: DType, width: int) -> str:
     named = zip(types, _NAMES, strict=False)
     taken = ", ".join([f"{wide(scalar_type(x), width)} {name}" for x, name in named])
     type_ = wide(scalar_type(result), width)
-    return f"define internal fastcc {type_} {function_name(operation, dtype, width)}({taken}) #3 {{"
+    return f"define internal fastcc {type_} {function_name(operation, dtype, width)}({taken})"
 
 
 def _ours(operation: str, dtype: DType, width: int) -> tuple[list[str], bool]:
-    """A function that is computed here, and whether it is for all operands."""
+    """The lines of a function that is computed here, and whether it is for all operands."""
     kernel, value, outside = written(operation, dtype, width, _NAMES)
-    lines = [_head(operation, dtype, width), *kernel.lines]
+    lines = list(kernel.lines)
     result = f"{kernel.type_of(value.dtype)} {value.text}"
     if outside is None:
         return [*lines, f"  ret {result}", "}"], True
@@ -65,7 +70,7 @@ def _ours(operation: str, dtype: DType, width: int) -> tuple[list[str], bool]:
 
 def _of_library(operation: str, dtype: DType, width: int) -> list[str]:
     lines, result = _by_elements(operation, dtype, width)
-    return [_head(operation, dtype, width), *lines, f"  ret {result}", "}"]
+    return [*lines, f"  ret {result}", "}"]
 
 
 def _by_elements(operation: str, dtype: DType, width: int) -> tuple[list[str], str]:

@@ -98,7 +98,7 @@ def object_code(text: str, effort: int | None = None) -> bytes:
 
     What there is to find out about loops is in the text (`llvm_statements`), and expressions are
     simplified there and once more when instructions are selected.  So few passes are left to LLVM:
-    memory that is registers, fewer branches.
+    functions that are called once, memory that is registers, fewer branches.
     """
     binding = llvm()
     effort = efforts_of(text)[-1] if effort is None else effort
@@ -140,6 +140,7 @@ def _passes(level: int) -> tuple[binding.ModulePassManager, binding.PassBuilder]
     """What is done to each module.  Of each builder llvmlite keeps 1.5 KB when it is gone."""
     binding = llvm()
     passes = binding.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
     passes.add_sroa_pass()
     passes.add_simplify_cfg_pass()
     options = binding.create_pipeline_tuning_options()

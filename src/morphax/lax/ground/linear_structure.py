@@ -35,7 +35,7 @@ from ...engines import loops
 from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
-from ...util.host_memory import repeated_view, transposed
+from ...util.host_memory import repeated_row, repeated_view, transposed
 from ...util.messages import message
 from .kinds import NUMBER
 from .row_sums import accumulator, summation
@@ -126,6 +126,9 @@ class BroadcastInDim(Primitive):
         kept = [d + 1 for n, d in zip(x.shape, broadcast_dimensions, strict=True) if n != 1]
         if times in _FEW_TIMES and math.prod(shape[: max(kept, default=0)]) == x.size:
             return lambda v: v.repeat(times).reshape(shape)
+        is_row = math.prod(shape[min(kept, default=1) - 1 :]) == x.size
+        if is_row and x.size <= _SHORT_ROW < times:
+            return lambda v: repeated_row(v, times).reshape(shape)
 
         def repeat(v: Any) -> Any:
             out = np.empty(shape, v.dtype)
@@ -191,6 +194,8 @@ class BroadcastInDim(Primitive):
 
 # So many copies that lie side by side NumPy writes faster than it spreads rows.
 _FEW_TIMES = range(2, 17)
+# Shorter rows, if there are more of them than this, it writes quickly as one of many.
+_SHORT_ROW = 64
 
 
 def _aligned_shape(

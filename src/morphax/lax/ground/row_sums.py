@@ -18,6 +18,8 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from ...util.threads import shared_rows
+
 _MOST_ROWS: Final = 256
 """Rows that NumPy may add one by one."""
 
@@ -40,7 +42,9 @@ def summation(x: Any, axes: Sequence[int]) -> Callable[[Any], Any]:
     if wide != dtype:
         return lambda v: np.add.reduce(v, axes, wide).astype(dtype)
     by_rows = _by_rows(x.shape, axes) if dtype.kind in "fc" and x.size else None
-    return by_rows or (lambda v: np.add.reduce(v, axes, dtype))
+    if by_rows is not None:
+        return by_rows
+    return shared_rows("add", x, axes, lambda v: np.add.reduce(v, axes, dtype))
 
 
 def _by_rows(shape: Sequence[int], axes: tuple[int, ...]) -> Callable[[Any], Any] | None:
@@ -89,3 +93,28 @@ def _sum_of_blocks(v: Any) -> Any:
     blocks = v[:, :whole].reshape(before, whole // _BLOCK, _BLOCK, width)
     total = _sum_of_blocks(cast(Any, np.add.reduce(blocks, 2)))
     return total + np.add.reduce(v[:, whole:], 1) if whole < count else total
+
+
+def by_wide_rows(function: np.ufunc, x: Any, axes: Sequence[int]) -> Any:
+    """``function.reduce`` of arrays as `x` over `axes`; of what may be combined in any order.
+
+    Many short rows lie side by side as few wide ones: NumPy takes as long for one as for the other.
+    Products of floats keep their order.
+    """
+    reduce: Any = function.reduce
+    count, kept = math.prod(x.shape[: len(axes)]), x.shape[len(axes) :]
+    width = math.prod(kept)
+    together = _LONG // width
+    has_order = function is np.multiply and x.dtype.kind in "fc"
+    is_in_front = sorted(axes) == list(range(len(axes)))
+    if has_order or not is_in_front or together < 2 or count < max(_MOST_ROWS, 2 * together):
+        return reduce
+    whole = count // together
+
+    def reduced(v: Any, axes: Sequence[int], dtype: Any) -> Any:
+        rows = v.reshape(count, width)
+        wide = rows[: whole * together].reshape(whole, together * width)
+        few = reduce(wide, 0, dtype).reshape(together, width)
+        return reduce(np.concatenate([few, rows[whole * together :]]), 0, dtype).reshape(kept)
+
+    return reduced

@@ -8,6 +8,7 @@ Of many elements both are left to native code, where a program may call it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from operator import methodcaller
 from typing import Any, ClassVar, final
@@ -25,6 +26,7 @@ from ...engines.xla.extreme_calls import (
     may_call_places,
 )
 from ...engines.xla.stablehlo import Builder, Value
+from ...util.compiled import part
 from ...util.messages import message
 from ..elementwise.ordered_bits import is_float, ordered_bits
 from ..ground.axes import integer
@@ -36,6 +38,9 @@ from ..ground.narrow import COMPUTED_IN, widened
 from .reductions import check_axes, lower_reduction
 
 _LARGEST_INT32 = 2**31 - 1
+_native: Any = part("extreme_places")
+# Of floats of 16 bits eager places are NumPy's, in float32.
+_WITH_PLACES = frozenset(map(np.dtype, "?bhilqBHILQfd" if _native is not None else ""))
 
 
 class ArgReduction(Primitive):
@@ -81,7 +86,13 @@ class ArgReduction(Primitive):
     def kernel(self, x: Any, *, axes: Any, index_dtype: Any) -> Callable[..., Any] | None:
         if x.dtype in COMPUTED_IN:
             return None
-        find = methodcaller(self.name, axes[0])
+        (axis,) = axes
+        count, kept = x.shape[axis], x.shape[:axis] + x.shape[axis + 1 :]
+        if x.dtype in _WITH_PLACES and 1 < count <= min(x.size // 2, _LARGEST_INT32):
+            places = _native.places
+            given = math.prod(kept[:axis]), count, math.prod(kept[axis:]), self.monoid is MIN
+            return lambda v: places(v, *given).reshape(kept).astype(index_dtype, copy=False)
+        find = methodcaller(self.name, axis)
         return lambda v: find(v).astype(index_dtype)
 
     def to_loops(

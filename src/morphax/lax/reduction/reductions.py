@@ -26,6 +26,7 @@ from ...core import (
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...util.messages import message
+from ...util.threads import shared_rows
 from ..elementwise.arithmetic import add, div, mul
 from ..elementwise.comparison import eq
 from ..elementwise.convert import convert
@@ -44,6 +45,7 @@ from ..ground.linear_structure import (
 from ..ground.monoids import AND, MAX, MIN, MUL, OR, XOR, Monoid
 from ..ground.narrow import COMPUTED_IN
 from ..ground.out_sharding import names_along, puts_off_sums, unsummed
+from ..ground.row_sums import by_wide_rows
 from ..ground.sums import reduce_with
 from ..shape.joining import concatenate
 from ..shape.resharding import split_as
@@ -63,8 +65,7 @@ class Reduction(Primitive):
     def abstract_eval(self, x: Any, *, axes: Any) -> ShapedArray:
         self.accepts.check(self.name, 0, x)
         check_axes(self.name, x, axes)
-        shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
-        return like(x, shape=shape)
+        return like(x, shape=tuple([n for i, n in enumerate(x.shape) if i not in axes]))
 
     def axis_flow(self, x: Any, *, axes: Any) -> AxisFlow:
         return without_axes(x, axes=axes)
@@ -79,9 +80,10 @@ class Reduction(Primitive):
         has_one_zero = self.monoid.winning_zero is None
         if not x.size or x.dtype in COMPUTED_IN or (x.dtype.kind == "c" and not has_one_zero):
             return None
-        combine, reduce, dtype = self.monoid.combine, self.monoid.ufunc.reduce, x.dtype
+        dtype, combine = x.dtype, self.monoid.combine
+        reduce = by_wide_rows(self.monoid.ufunc, x, axes)
         if has_one_zero or dtype.kind != "f":
-            return lambda v: reduce(v, axes, dtype)
+            return shared_rows(self.monoid.name, x, axes, lambda v: reduce(v, axes, dtype))
 
         def extreme(v: Any) -> Any:
             out = reduce(v, axes, dtype)
@@ -90,7 +92,7 @@ class Reduction(Primitive):
                 return out
             return combine(v, lambda ufunc, v: ufunc.reduce(v, axes, v.dtype))
 
-        return extreme
+        return shared_rows(self.monoid.name, x, axes, extreme)
 
     def folds(self, x: Any, *, axes: Any) -> tuple[str, str, Sequence[int]]:
         return "fold", self.monoid.name, axes

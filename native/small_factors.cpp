@@ -1,0 +1,387 @@
+// Factorisations of small real matrices by rows.
+//
+// Of 30 rows the library spends most of its time on calls of its own kernels, and on the copies
+// into columns and back.  Here what is subtracted from a row is a multiple of another one, whole
+// vectors at a time: rows lie in memory of their own, filled up with zeros.
+//
+// Only ordinary matrices are done so: where a number is not finite, or a pivot or a norm so large
+// or so small that its reciprocal or its square loses digits, the library's steps are taken
+// instead, with what they do about it. Reference: Golub & Van Loan, "Matrix Computations", 4th
+// edition, sections 3.4 and 5.2.
+#include "small_factors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "lapack_step_parts.h"
+#include "row_orders.h"
+
+namespace morphax::lapack {
+
+namespace {
+
+// Rows so far apart; as many numbers as there are columns are the matrix, the others zero.
+template <typename T>
+struct Rows {
+  T* first;
+  std::size_t rows, columns, apart;
+
+  T* row(std::size_t i) const { return first + i * apart; }
+  T& at(std::size_t i, std::size_t j) const { return first[i * apart + j]; }
+};
+
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=fast")
+
+template <typename T, int kBytes>
+struct Lanes {
+  typedef T Vector __attribute__((vector_size(kBytes)));
+  static constexpr std::size_t kCount = kBytes / sizeof(T);
+};
+
+// Where the vector begins that has a column in it.
+template <typename T, int kBytes>
+constexpr std::size_t vector_of(std::size_t column) {
+  return column / Lanes<T, kBytes>::kCount * Lanes<T, kBytes>::kCount;
+}
+
+// A copy with zeros beside it; whether all is finite, of which zero times it is zero.
+template <typename T, int kBytes>
+[[gnu::always_inline]] inline bool copy_in(const T* from, Rows<T> to) {
+  using Vector = typename Lanes<T, kBytes>::Vector;
+  Vector sum = {};
+  for (std::size_t i = 0; i < to.rows; ++i, from += to.columns) {
+    T* row = to.row(i);
+    std::memcpy(row, from, to.columns * sizeof(T));
+    std::memset(row + to.columns, 0, (to.apart - to.columns) * sizeof(T));
+    for (std::size_t j = 0; j < to.apart; j += Lanes<T, kBytes>::kCount) {
+      Vector numbers;
+      std::memcpy(&numbers, row + j, kBytes);
+      sum += numbers * T(0);
+    }
+  }
+  T parts[Lanes<T, kBytes>::kCount], total = 0;
+  std::memcpy(parts, &sum, kBytes);
+  for (T part : parts) total += part;
+  return total == T(0);
+}
+
+// Whether all is finite of what becomes a result, of `columns` columns.
+template <typename T>
+[[gnu::always_inline]] inline bool copy_out(Rows<T> from, T* to, std::size_t columns) {
+  T sum = 0;
+  for (std::size_t i = 0; i < from.rows; ++i, to += columns) {
+    const T* row = from.row(i);
+    for (std::size_t j = 0; j < columns; ++j) sum += row[j] * T(0);
+    std::memcpy(to, row, columns * sizeof(T));
+  }
+  return sum == T(0);
+}
+
+// Subtracts from rows `begin` … `end`, from column `start` on, their factor times one row.
+template <typename T, int kBytes>
+[[gnu::always_inline]] inline void subtract_multiples(Rows<T> a, std::size_t begin, std::size_t end,
+                                                      std::size_t start, const T* factors,
+                                                      const T* row) {
+  using Vector = typename Lanes<T, kBytes>::Vector;
+  constexpr std::size_t kTogether = 4;
+  std::size_t i = begin;
+  for (; i + kTogether <= end; i += kTogether) {
+    const T f[kTogether] = {factors[i], factors[i + 1], factors[i + 2], factors[i + 3]};
+    T* first = a.row(i);
+    for (std::size_t j = start; j < a.apart; j += Lanes<T, kBytes>::kCount) {
+      Vector other;
+      std::memcpy(&other, row + j, kBytes);
+#pragma GCC unroll 4
+      for (std::size_t k = 0; k < kTogether; ++k) {
+        Vector numbers;
+        std::memcpy(&numbers, first + k * a.apart + j, kBytes);
+        numbers -= f[k] * other;
+        std::memcpy(first + k * a.apart + j, &numbers, kBytes);
+      }
+    }
+  }
+  for (; i < end; ++i) {
+    for (std::size_t j = start; j < a.apart; j += Lanes<T, kBytes>::kCount) {
+      Vector other, numbers;
+      std::memcpy(&other, row + j, kBytes);
+      std::memcpy(&numbers, a.row(i) + j, kBytes);
+      numbers -= factors[i] * other;
+      std::memcpy(a.row(i) + j, &numbers, kBytes);
+    }
+  }
+}
+
+// The sum of rows `begin` … `end`, each times its factor, from column `start` on.
+template <typename T, int kBytes>
+[[gnu::always_inline]] inline void sum_multiples(Rows<T> a, std::size_t begin, std::size_t end,
+                                                 std::size_t start, const T* factors, T* sums) {
+  using Vector = typename Lanes<T, kBytes>::Vector;
+  for (std::size_t j = start; j < a.apart; j += Lanes<T, kBytes>::kCount) {
+    // A sum waits for the one before, so there are four.
+    Vector sum[4] = {};
+    std::size_t i = begin;
+    for (; i + 4 <= end; i += 4) {
+#pragma GCC unroll 4
+      for (std::size_t k = 0; k < 4; ++k) {
+        Vector numbers;
+        std::memcpy(&numbers, a.row(i + k) + j, kBytes);
+        sum[k] += factors[i + k] * numbers;
+      }
+    }
+    for (; i < end; ++i) {
+      Vector numbers;
+      std::memcpy(&numbers, a.row(i) + j, kBytes);
+      sum[0] += factors[i] * numbers;
+    }
+    const Vector total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    std::memcpy(sums + j, &total, kBytes);
+  }
+}
+
+// The largest size in a column from the diagonal on.
+template <typename T>
+[[gnu::always_inline]] inline T largest_below(Rows<T> a, std::size_t k) {
+  // A comparison waits for the one before, so there are four.
+  T found[4] = {};
+  std::size_t i = k;
+  for (; i + 4 <= a.rows; i += 4) {
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < 4; ++j) found[j] = std::max(found[j], std::abs(a.at(i + j, k)));
+  }
+  for (; i < a.rows; ++i) found[0] = std::max(found[0], std::abs(a.at(i, k)));
+  return std::max(std::max(found[0], found[1]), std::max(found[2], found[3]));
+}
+
+// P A = L U: pivots count from 0.  False: the matrix is not ordinary.
+template <typename T, int kBytes>
+[[gnu::always_inline]] inline bool factor_lu(Rows<T> a, const T* given, T* found,
+                                             std::int32_t* pivots, T* spare) {
+  constexpr T kLeast = std::numeric_limits<T>::min() * 16, kMost = T(1) / kLeast;
+  if (!copy_in<T, kBytes>(given, a)) return false;
+  T *row = spare, *factors = spare + a.apart;
+  const std::size_t bytes = a.apart * sizeof(T);
+  for (std::size_t k = 0; k < std::min(a.rows, a.columns); ++k) {
+    const T largest = largest_below(a, k);
+    std::size_t chosen = k;
+    while (std::abs(a.at(chosen, k)) != largest && chosen + 1 < a.rows) ++chosen;
+    pivots[k] = static_cast<std::int32_t>(chosen);
+    if (largest == T(0)) continue;  // so is all below
+    if (!(largest > kLeast && largest < kMost)) return false;
+    std::memcpy(row, a.row(chosen), bytes);
+    if (chosen != k) {
+      std::memcpy(a.row(chosen), a.row(k), bytes);
+      std::memcpy(a.row(k), row, bytes);
+    }
+    const T inverse = T(1) / a.at(k, k);
+    for (std::size_t i = k + 1; i < a.rows; ++i) factors[i] = a.at(i, k) * inverse;
+    const std::size_t start = vector_of<T, kBytes>(k + 1);
+    // What is left of the diagonal stays.
+    for (std::size_t j = start; j <= k; ++j) row[j] = T(0);
+    subtract_multiples<T, kBytes>(a, k + 1, a.rows, start, factors, row);
+    // Before that, vectors would wait for what was stored of them a moment ago.
+    for (std::size_t i = k + 1; i < a.rows; ++i) a.at(i, k) = factors[i];
+  }
+  return copy_out(a, found, a.columns);
+}
+
+// Applies I - t v vᵀ to the columns behind column k, where v begins in row k.
+template <typename T, int kBytes>
+[[gnu::always_inline]] inline void reflect(Rows<T> a, std::size_t k, const T* v, T t, T* sums) {
+  const std::size_t start = vector_of<T, kBytes>(k + 1);
+  sum_multiples<T, kBytes>(a, k, a.rows, start, v, sums);
+  for (std::size_t j = start; j < a.apart; ++j) sums[j] = j <= k ? T(0) : sums[j] * t;
+  subtract_multiples<T, kBytes>(a, k, a.rows, start, v, sums);
+}
+
+// The reflection that leaves of a column from row k on its first number alone; false: its norm is
+// not ordinary.  Squares are double ones.
+template <typename T>
+[[gnu::always_inline]] inline bool reflection_of(Rows<T> a, std::size_t k, T* v, T* scalar) {
+  constexpr double kLeast = sizeof(T) == 4 ? 1e-30 : 1e-140, kMost = 1 / kLeast;
+  double below = 0;
+  for (std::size_t i = k + 1; i < a.rows; ++i) {
+    const double x = a.at(i, k);
+    below += x * x;
+  }
+  const double first = a.at(k, k);
+  *scalar = T(0);
+  v[k] = T(1);
+  bool is_zero = true;
+  for (std::size_t i = k + 1; i < a.rows; ++i) is_zero &= a.at(i, k) == T(0);
+  if (is_zero) return true;  // v is not read
+  const double norm = std::sqrt(first * first + below);
+  if (!(norm > kLeast && norm < kMost)) return false;
+  const double beta = first > 0 ? -norm : norm;
+  *scalar = static_cast<T>((beta - first) / beta);
+  const double inverse = 1 / (first - beta);
+  for (std::size_t i = k + 1; i < a.rows; ++i) {
+    v[i] = static_cast<T>(a.at(i, k) * inverse);
+  }
+  a.at(k, k) = static_cast<T>(beta);
+  return true;
+}
+
+// A = Q R, with `inner` columns of Q.  False: the matrix is not ordinary.
+template <typename T, int kBytes>
+[[gnu::always_inline]] inline bool factor_qr(Rows<T> a, Rows<T> q, const T* given, T* found_q,
+                                             T* found_r, T* spare) {
+  if (!copy_in<T, kBytes>(given, a)) return false;
+  const std::size_t rank = std::min(a.rows, a.columns);
+  T *v = spare, *scalars = v + a.rows, *sums = scalars + rank;
+  for (std::size_t k = 0; k < rank; ++k) {
+    if (!reflection_of(a, k, v, scalars + k)) return false;
+    if (scalars[k] == T(0)) continue;
+    reflect<T, kBytes>(a, k, v, scalars[k], sums);
+    for (std::size_t i = k + 1; i < a.rows; ++i) a.at(i, k) = v[i];
+  }
+  std::memset(q.first, 0, q.rows * q.apart * sizeof(T));
+  for (std::size_t k = 0; k < q.columns; ++k) q.at(k, k) = T(1);
+  for (std::size_t k = rank; k-- > 0;) {
+    if (scalars[k] == T(0)) continue;
+    v[k] = T(1);
+    for (std::size_t i = k + 1; i < a.rows; ++i) v[i] = a.at(i, k);
+    reflect<T, kBytes>(q, k, v, scalars[k], sums);
+    for (std::size_t i = k + 1; i < a.rows; ++i) q.at(i, k) = -scalars[k] * v[i];
+    q.at(k, k) = T(1) - scalars[k];
+  }
+  for (std::size_t i = 1; i < q.columns; ++i) {
+    std::memset(a.row(i), 0, std::min(i, a.columns) * sizeof(T));
+  }
+  const Rows<T> r{a.first, q.columns, a.columns, a.apart};
+  const bool is_finite = copy_out(r, found_r, a.columns);
+  return copy_out(q, found_q, q.columns) && is_finite;
+}
+
+template <typename T>
+struct Functions {
+  bool (*lu)(Rows<T> a, const T* given, T* found, std::int32_t* pivots, T* spare);
+  bool (*qr)(Rows<T> a, Rows<T> q, const T* given, T* found_q, T* found_r, T* spare);
+};
+
+#define MORPHAX_FACTORS(SUFFIX, BYTES)                                                       \
+  template <typename T>                                                                      \
+  bool lu_##SUFFIX(Rows<T> a, const T* given, T* found, std::int32_t* pivots, T* spare) {    \
+    return factor_lu<T, BYTES>(a, given, found, pivots, spare);                              \
+  }                                                                                          \
+  template <typename T>                                                                      \
+  bool qr_##SUFFIX(Rows<T> a, Rows<T> q, const T* given, T* found_q, T* found_r, T* spare) { \
+    return factor_qr<T, BYTES>(a, q, given, found_q, found_r, spare);                        \
+  }
+
+MORPHAX_FACTORS(of_any, 16)
+#if defined(__x86_64__) && defined(__linux__)
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+MORPHAX_FACTORS(of_32_bytes, 32)
+#pragma GCC pop_options
+#endif
+#pragma GCC pop_options
+
+template <typename T>
+Functions<T> functions_of_processor() {
+#if defined(__x86_64__) && defined(__linux__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return {lu_of_32_bytes<T>, qr_of_32_bytes<T>};
+  }
+#endif
+  return {lu_of_any<T>, qr_of_any<T>};
+}
+
+template <typename T>
+const Functions<T>& functions() {
+  static const Functions<T> found = functions_of_processor<T>();
+  return found;
+}
+
+// Steps of the library's, for matrices that are not ordinary.
+class Otherwise {
+ public:
+  explicit Otherwise(nb::handle steps) {
+    for (nb::handle step : steps) steps_.push_back(step_of(nb::cast<nb::tuple>(step)));
+  }
+
+  void run(const Places& at) const {
+    for (const auto& step : steps_) step->run(at);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Step>> steps_;
+};
+
+template <typename T>
+class SmallLu final : public Step {
+ public:
+  explicit SmallLu(const nb::tuple& d)
+      : otherwise_(d[1]),
+        a_(d[2]),
+        factors_(d[3]),
+        pivots_(d[4]),
+        order_(d[5]),
+        work_(d[6]),
+        spare_(d[7]),
+        rows_(number(d[8])),
+        columns_(number(d[9])),
+        apart_(number(d[10])) {}
+
+  void run(const Places& at) const override {
+    const Rows<T> a{work_.in<T>(at), rows_, columns_, apart_};
+    auto* pivots = pivots_.in<std::int32_t>(at);
+    if (!functions<T>().lu(a, a_.in<T>(at), factors_.in<T>(at), pivots, spare_.in<T>(at))) {
+      return otherwise_.run(at);
+    }
+    row_orders::after_exchanges(pivots, static_cast<std::int64_t>(std::min(rows_, columns_)),
+                                order_.in<std::int32_t>(at), static_cast<std::int64_t>(rows_), 0);
+  }
+
+ private:
+  Otherwise otherwise_;
+  Where a_, factors_, pivots_, order_, work_, spare_;
+  std::size_t rows_, columns_, apart_;
+};
+
+template <typename T>
+class SmallQr final : public Step {
+ public:
+  explicit SmallQr(const nb::tuple& d)
+      : otherwise_(d[1]),
+        a_(d[2]),
+        q_(d[3]),
+        r_(d[4]),
+        work_(d[5]),
+        work_of_q_(d[6]),
+        spare_(d[7]),
+        rows_(number(d[8])),
+        columns_(number(d[9])),
+        inner_(number(d[10])),
+        apart_(number(d[11])),
+        apart_in_q_(number(d[12])) {}
+
+  void run(const Places& at) const override {
+    const Rows<T> a{work_.in<T>(at), rows_, columns_, apart_};
+    const Rows<T> q{work_of_q_.in<T>(at), rows_, inner_, apart_in_q_};
+    if (!functions<T>().qr(a, q, a_.in<T>(at), q_.in<T>(at), r_.in<T>(at), spare_.in<T>(at))) {
+      otherwise_.run(at);
+    }
+  }
+
+ private:
+  Otherwise otherwise_;
+  Where a_, q_, r_, work_, work_of_q_, spare_;
+  std::size_t rows_, columns_, inner_, apart_, apart_in_q_;
+};
+
+}  // namespace
+
+std::unique_ptr<Step> small_step_of(std::string_view name, const nb::tuple& described) {
+  if (name == "small lu") return of_reals<SmallLu>(described);
+  if (name == "small qr") return of_reals<SmallQr>(described);
+  return nullptr;
+}
+
+}  // namespace morphax::lapack

@@ -19,7 +19,7 @@
 #include "lapack_nan_steps.h"
 #include "lapack_step_parts.h"
 #include "row_orders.h"
-#include "small_factors.h"
+#include "small_factor_steps.h"
 
 namespace morphax::lapack {
 

@@ -6,8 +6,9 @@
 //
 // Only ordinary matrices are done so: where a number is not finite, or a pivot or a norm so large
 // or so small that its reciprocal or its square loses digits, the library's steps are taken
-// instead, with what they do about it. Reference: Golub & Van Loan, "Matrix Computations", 4th
-// edition, sections 3.4 and 5.2.
+// instead, with what they do about it.
+//
+// Reference: Golub & Van Loan, "Matrix Computations", 4th edition, sections 3.4, 4.2 and 5.2.
 #include "small_factors.h"
 
 #include <algorithm>
@@ -15,25 +16,14 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <utility>
-#include <vector>
 
-#include "lapack_step_parts.h"
-#include "row_orders.h"
-
-namespace morphax::lapack {
+namespace morphax::small_factors {
 
 namespace {
 
-// Rows so far apart; as many numbers as there are columns are the matrix, the others zero.
+// The reciprocals of ordinary pivots are ordinary, too.
 template <typename T>
-struct Rows {
-  T* first;
-  std::size_t rows, columns, apart;
-
-  T* row(std::size_t i) const { return first + i * apart; }
-  T& at(std::size_t i, std::size_t j) const { return first[i * apart + j]; }
-};
+constexpr T kLeastPivot = std::numeric_limits<T>::min() * 16;
 
 #pragma GCC push_options
 #pragma GCC optimize("fp-contract=fast")
@@ -162,7 +152,6 @@ template <typename T>
 template <typename T, int kBytes>
 [[gnu::always_inline]] inline bool factor_lu(Rows<T> a, const T* given, T* found,
                                              std::int32_t* pivots, T* spare) {
-  constexpr T kLeast = std::numeric_limits<T>::min() * 16, kMost = T(1) / kLeast;
   if (!copy_in<T, kBytes>(given, a)) return false;
   T *row = spare, *factors = spare + a.apart;
   const std::size_t bytes = a.apart * sizeof(T);
@@ -172,7 +161,7 @@ template <typename T, int kBytes>
     while (std::abs(a.at(chosen, k)) != largest && chosen + 1 < a.rows) ++chosen;
     pivots[k] = static_cast<std::int32_t>(chosen);
     if (largest == T(0)) continue;  // so is all below
-    if (!(largest > kLeast && largest < kMost)) return false;
+    if (!(largest > kLeastPivot<T> && largest < T(1) / kLeastPivot<T>)) return false;
     std::memcpy(row, a.row(chosen), bytes);
     if (chosen != k) {
       std::memcpy(a.row(chosen), a.row(k), bytes);
@@ -188,6 +177,42 @@ template <typename T, int kBytes>
     for (std::size_t i = k + 1; i < a.rows; ++i) a.at(i, k) = factors[i];
   }
   return copy_out(a, found, a.columns);
+}
+
+// A = L Lᵀ, of whose triangles the lower one is read.  False: the matrix is not ordinary, or not
+// positive definite; what is not finite leaves a pivot that is none.
+template <typename T, int kBytes>
+[[gnu::always_inline]] inline bool factor_cholesky(Rows<T> a, const T* given, T* found) {
+  constexpr std::size_t kLanes = Lanes<T, kBytes>::kCount;
+  const std::size_t size = a.rows;
+  // By rows Lᵀ is found.  What lies before the diagonal has no meaning.
+  std::memset(a.first, 0, size * a.apart * sizeof(T));
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) a.at(j, i) = given[i * size + j];
+  }
+  for (std::size_t k = 0; k < size; ++k) {
+    T* row = a.row(k);
+    const T pivot = row[k];
+    if (!(pivot > kLeastPivot<T> && pivot < T(1) / kLeastPivot<T>)) return false;
+    const T root = std::sqrt(pivot), inverse = T(1) / root;
+    for (std::size_t j = vector_of<T, kBytes>(k); j < a.apart; j += kLanes) {
+      typename Lanes<T, kBytes>::Vector numbers;
+      std::memcpy(&numbers, row + j, kBytes);
+      numbers *= inverse;
+      std::memcpy(row + j, &numbers, kBytes);
+    }
+    row[k] = root;
+    for (std::size_t i = k + 1; i < size;) {
+      const std::size_t start = vector_of<T, kBytes>(i), end = std::min(size, start + kLanes);
+      subtract_multiples<T, kBytes>(a, i, end, start, row, row);
+      i = end;
+    }
+  }
+  for (std::size_t i = 0; i < size; ++i, found += size) {
+    for (std::size_t j = 0; j <= i; ++j) found[j] = a.at(j, i);
+    std::memset(found + i + 1, 0, (size - i - 1) * sizeof(T));
+  }
+  return true;
 }
 
 // Applies I - t v vᵀ to the columns behind column k, where v begins in row k.
@@ -258,16 +283,14 @@ template <typename T, int kBytes>
   return copy_out(q, found_q, q.columns) && is_finite;
 }
 
-template <typename T>
-struct Functions {
-  bool (*lu)(Rows<T> a, const T* given, T* found, std::int32_t* pivots, T* spare);
-  bool (*qr)(Rows<T> a, Rows<T> q, const T* given, T* found_q, T* found_r, T* spare);
-};
-
 #define MORPHAX_FACTORS(SUFFIX, BYTES)                                                       \
   template <typename T>                                                                      \
   bool lu_##SUFFIX(Rows<T> a, const T* given, T* found, std::int32_t* pivots, T* spare) {    \
     return factor_lu<T, BYTES>(a, given, found, pivots, spare);                              \
+  }                                                                                          \
+  template <typename T>                                                                      \
+  bool cholesky_##SUFFIX(Rows<T> a, const T* given, T* found) {                              \
+    return factor_cholesky<T, BYTES>(a, given, found);                                       \
   }                                                                                          \
   template <typename T>                                                                      \
   bool qr_##SUFFIX(Rows<T> a, Rows<T> q, const T* given, T* found_q, T* found_r, T* spare) { \
@@ -287,11 +310,13 @@ template <typename T>
 Functions<T> functions_of_processor() {
 #if defined(__x86_64__) && defined(__linux__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    return {lu_of_32_bytes<T>, qr_of_32_bytes<T>};
+    return {lu_of_32_bytes<T>, cholesky_of_32_bytes<T>, qr_of_32_bytes<T>};
   }
 #endif
-  return {lu_of_any<T>, qr_of_any<T>};
+  return {lu_of_any<T>, cholesky_of_any<T>, qr_of_any<T>};
 }
+
+}  // namespace
 
 template <typename T>
 const Functions<T>& functions() {
@@ -299,89 +324,7 @@ const Functions<T>& functions() {
   return found;
 }
 
-// Steps of the library's, for matrices that are not ordinary.
-class Otherwise {
- public:
-  explicit Otherwise(nb::handle steps) {
-    for (nb::handle step : steps) steps_.push_back(step_of(nb::cast<nb::tuple>(step)));
-  }
+template const Functions<float>& functions<float>();
+template const Functions<double>& functions<double>();
 
-  void run(const Places& at) const {
-    for (const auto& step : steps_) step->run(at);
-  }
-
- private:
-  std::vector<std::unique_ptr<Step>> steps_;
-};
-
-template <typename T>
-class SmallLu final : public Step {
- public:
-  explicit SmallLu(const nb::tuple& d)
-      : otherwise_(d[1]),
-        a_(d[2]),
-        factors_(d[3]),
-        pivots_(d[4]),
-        order_(d[5]),
-        work_(d[6]),
-        spare_(d[7]),
-        rows_(number(d[8])),
-        columns_(number(d[9])),
-        apart_(number(d[10])) {}
-
-  void run(const Places& at) const override {
-    const Rows<T> a{work_.in<T>(at), rows_, columns_, apart_};
-    auto* pivots = pivots_.in<std::int32_t>(at);
-    if (!functions<T>().lu(a, a_.in<T>(at), factors_.in<T>(at), pivots, spare_.in<T>(at))) {
-      return otherwise_.run(at);
-    }
-    row_orders::after_exchanges(pivots, static_cast<std::int64_t>(std::min(rows_, columns_)),
-                                order_.in<std::int32_t>(at), static_cast<std::int64_t>(rows_), 0);
-  }
-
- private:
-  Otherwise otherwise_;
-  Where a_, factors_, pivots_, order_, work_, spare_;
-  std::size_t rows_, columns_, apart_;
-};
-
-template <typename T>
-class SmallQr final : public Step {
- public:
-  explicit SmallQr(const nb::tuple& d)
-      : otherwise_(d[1]),
-        a_(d[2]),
-        q_(d[3]),
-        r_(d[4]),
-        work_(d[5]),
-        work_of_q_(d[6]),
-        spare_(d[7]),
-        rows_(number(d[8])),
-        columns_(number(d[9])),
-        inner_(number(d[10])),
-        apart_(number(d[11])),
-        apart_in_q_(number(d[12])) {}
-
-  void run(const Places& at) const override {
-    const Rows<T> a{work_.in<T>(at), rows_, columns_, apart_};
-    const Rows<T> q{work_of_q_.in<T>(at), rows_, inner_, apart_in_q_};
-    if (!functions<T>().qr(a, q, a_.in<T>(at), q_.in<T>(at), r_.in<T>(at), spare_.in<T>(at))) {
-      otherwise_.run(at);
-    }
-  }
-
- private:
-  Otherwise otherwise_;
-  Where a_, q_, r_, work_, work_of_q_, spare_;
-  std::size_t rows_, columns_, inner_, apart_, apart_in_q_;
-};
-
-}  // namespace
-
-std::unique_ptr<Step> small_step_of(std::string_view name, const nb::tuple& described) {
-  if (name == "small lu") return of_reals<SmallLu>(described);
-  if (name == "small qr") return of_reals<SmallQr>(described);
-  return nullptr;
-}
-
-}  // namespace morphax::lapack
+}  // namespace morphax::small_factors

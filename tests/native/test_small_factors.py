@@ -53,6 +53,24 @@ def test_lu_is_exact_but_for_rounding(shape: tuple[int, int], dtype: str) -> Non
         np.testing.assert_array_equal(order, linalg.lu_pivots_to_permutation(pivots, shape[0]))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 9, 17, 30, 64, 80, 91])
+def test_cholesky_is_exact_but_for_rounding(size: int, dtype: str) -> None:
+    eps = float(np.finfo(dtype).eps)
+    x = np.random.default_rng(size).normal(size=(size, size))
+    scales = 10.0 ** np.random.default_rng(1).integers(-6, 6, size)
+    for definite in (x @ x.T + np.eye(size), scales[:, None] * (x @ x.T + np.eye(size)) * scales):
+        # The other triangle is not read.
+        a = np.where(np.tri(size, dtype=bool), definite, np.nan).astype(dtype)
+        with jax.enable_x64(True):
+            factor = np.asarray(linalg.cholesky(jax.numpy.asarray(a), symmetrize_input=False))
+        assert not np.triu(factor, 1).any()
+        exact = factor.astype(np.longdouble if dtype == "float64" else np.float64)
+        error = np.tril(np.abs(exact @ exact.T - a))
+        assert (np.nan_to_num(error) <= (size + 1) * eps * (np.abs(exact) @ np.abs(exact.T))).all()
+        assert np.isfinite(factor).all()
+
+
 @pytest.mark.parametrize("full_matrices", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", SIZES)

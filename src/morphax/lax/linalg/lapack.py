@@ -173,9 +173,12 @@ class Plan:
 
     def copied(self, x: Memory) -> Memory:
         """A copy."""
-        new = self.memory(x.dtype, *x.shape)
-        self._steps.append(("copy", x.place, new.place, x.size * x.dtype.itemsize))
-        return new
+        return self.copied_to(self.memory(x.dtype, *x.shape), x)
+
+    def copied_to(self, to: Memory, x: Memory) -> Memory:
+        """A copy in other memory, which is returned."""
+        self._steps.append(("copy", x.place, to.place, x.size * x.dtype.itemsize))
+        return to
 
     def transposed(self, x: Memory, rows: int | None = None, columns: int | None = None) -> Memory:
         """The transpose of a matrix, or of its first rows and columns."""
@@ -234,6 +237,12 @@ class Plan:
         apart = _apart(a)
         spaces = (self.memory(a.dtype, a.shape[0], apart), self.memory(a.dtype, a.shape[0] + apart))
         self._small("lu", otherwise, (a, *found, *spaces), (*a.shape, apart, a.dtype.itemsize))
+
+    def small_cholesky(self, a: Memory, found: Memory, otherwise: Callable[[], None]) -> None:
+        """The lower factor of an ordinary small matrix, by rows; as `small_lu`."""
+        apart = _apart(a)
+        work = self.memory(a.dtype, a.shape[0], apart)
+        self._small("cholesky", otherwise, (a, found, work), (a.shape[0], apart, a.dtype.itemsize))
 
     def small_qr(self, a: Memory, found: Sequence[Memory], otherwise: Callable[[], None]) -> None:
         """Q and R of an ordinary small matrix, by rows; as `small_lu`."""

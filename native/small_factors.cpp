@@ -40,18 +40,15 @@ constexpr std::size_t vector_of(std::size_t column) {
   return column / Lanes<T, kBytes>::kCount * Lanes<T, kBytes>::kCount;
 }
 
-// A copy with zeros beside it; whether all is finite, of which zero times it is zero.
+// Whether all numbers are finite: zero times each of them is zero.
 template <typename T, int kBytes>
-[[gnu::always_inline]] inline bool copy_in(const T* from, Rows<T> to) {
+[[gnu::always_inline]] inline bool is_finite(Rows<T> a) {
   using Vector = typename Lanes<T, kBytes>::Vector;
   Vector sum = {};
-  for (std::size_t i = 0; i < to.rows; ++i, from += to.columns) {
-    T* row = to.row(i);
-    std::memcpy(row, from, to.columns * sizeof(T));
-    std::memset(row + to.columns, 0, (to.apart - to.columns) * sizeof(T));
-    for (std::size_t j = 0; j < to.apart; j += Lanes<T, kBytes>::kCount) {
+  for (std::size_t i = 0; i < a.rows; ++i) {
+    for (std::size_t j = 0; j < a.apart; j += Lanes<T, kBytes>::kCount) {
       Vector numbers;
-      std::memcpy(&numbers, row + j, kBytes);
+      std::memcpy(&numbers, a.row(i) + j, kBytes);
       sum += numbers * T(0);
     }
   }
@@ -61,16 +58,23 @@ template <typename T, int kBytes>
   return total == T(0);
 }
 
-// Whether all is finite of what becomes a result, of `columns` columns.
-template <typename T>
-[[gnu::always_inline]] inline bool copy_out(Rows<T> from, T* to, std::size_t columns) {
-  T sum = 0;
-  for (std::size_t i = 0; i < from.rows; ++i, to += columns) {
-    const T* row = from.row(i);
-    for (std::size_t j = 0; j < columns; ++j) sum += row[j] * T(0);
-    std::memcpy(to, row, columns * sizeof(T));
+// A copy with zeros beside it; whether all is finite.
+template <typename T, int kBytes>
+[[gnu::always_inline]] inline bool copy_in(const T* from, Rows<T> to) {
+  for (std::size_t i = 0; i < to.rows; ++i, from += to.columns) {
+    std::memcpy(to.row(i), from, to.columns * sizeof(T));
+    std::memset(to.row(i) + to.columns, 0, (to.apart - to.columns) * sizeof(T));
   }
-  return sum == T(0);
+  return is_finite<T, kBytes>(to);
+}
+
+// A copy without what lies beside it; whether all is finite.
+template <typename T, int kBytes>
+[[gnu::always_inline]] inline bool copy_out(Rows<T> from, T* to) {
+  for (std::size_t i = 0; i < from.rows; ++i, to += from.columns) {
+    std::memcpy(to, from.row(i), from.columns * sizeof(T));
+  }
+  return is_finite<T, kBytes>(from);
 }
 
 // Subtracts from rows `begin` … `end`, from column `start` on, their factor times one row.
@@ -176,7 +180,7 @@ template <typename T, int kBytes>
     // Before that, vectors would wait for what was stored of them a moment ago.
     for (std::size_t i = k + 1; i < a.rows; ++i) a.at(i, k) = factors[i];
   }
-  return copy_out(a, found, a.columns);
+  return copy_out<T, kBytes>(a, found);
 }
 
 // A = L Lᵀ, of whose triangles the lower one is read.  False: the matrix is not ordinary, or not
@@ -279,8 +283,8 @@ template <typename T, int kBytes>
     std::memset(a.row(i), 0, std::min(i, a.columns) * sizeof(T));
   }
   const Rows<T> r{a.first, q.columns, a.columns, a.apart};
-  const bool is_finite = copy_out(r, found_r, a.columns);
-  return copy_out(q, found_q, q.columns) && is_finite;
+  const bool is_finite = copy_out<T, kBytes>(r, found_r);
+  return copy_out<T, kBytes>(q, found_q) && is_finite;
 }
 
 #define MORPHAX_FACTORS(SUFFIX, BYTES)                                                       \

@@ -154,7 +154,10 @@ class Plan::Worker {
 // In how many parts the other matrices are shared, if work of so long is to be worth a thread.
 std::size_t parts_for(std::chrono::steady_clock::duration work, std::size_t matrices) {
   const auto worth = static_cast<std::int64_t>(work / kWorthAThread);
-  const std::int64_t threads = std::min(worth, Workers::num_threads());
+  if (worth < 2) return 1;
+  // One that waits for a processor in the middle of a matrix is waited for.
+  const std::int64_t running = 1 + std::max<std::int64_t>(0, free_processors());
+  const std::int64_t threads = std::min({worth, running, Workers::num_threads()});
   if (threads < 2) return 1;
   return std::min(matrices, static_cast<std::size_t>(kPartsOfThread * threads));
 }

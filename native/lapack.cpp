@@ -1,8 +1,8 @@
 // Plans of what LAPACK does with each matrix of a stack, for `morphax/lax/linalg/lapack.py`.  Their
 // twin is the loop over single matrices in `matrix_stacks.py`.
 //
-// All steps are taken for one matrix, then for the next.  The first matrix is timed, and further
-// threads help with the others where that takes long enough.
+// All steps are taken for one matrix, then for the next.  The first matrix is timed, and threads of
+// ours (`workers.h`) share the others where that takes long enough.
 #include "lapack.h"
 
 #include <nanobind/stl/vector.h>
@@ -11,17 +11,15 @@
 #include "library_threads.h"
 #include "objects.h"
 #include "process_end.h"
+#include "workers.h"
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL morphax_lapack_array_api
 #include <numpy/arrayobject.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,7 +27,8 @@ namespace morphax::lapack {
 
 namespace {
 
-constexpr std::size_t kMostThreads = 16;
+// A thread takes several parts, so that one that begins late holds up nobody for long.
+constexpr std::int64_t kPartsOfThread = 4;
 constexpr std::size_t kAlignment = 64;
 // A thread that has less to do is not worth its start.
 constexpr std::chrono::microseconds kWorthAThread{100};
@@ -141,15 +140,6 @@ class Plan::Worker {
     }
   }
 
-  // Some matrices at a time, until none is left.
-  void take(std::atomic<std::size_t>& next, std::size_t some) {
-    for (;;) {
-      const std::size_t begin = next.fetch_add(some);
-      if (begin >= plan_.matrices_) return;
-      run(begin, std::min(begin + some, plan_.matrices_));
-    }
-  }
-
  private:
   static std::size_t padded(std::size_t bytes) {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -161,11 +151,15 @@ class Plan::Worker {
   std::unique_ptr<char[]> memory_;
 };
 
-std::size_t threads_for(std::chrono::steady_clock::duration work) {
-  const auto worth = static_cast<std::size_t>(work / kWorthAThread);
+// In how many parts the other matrices are shared, if work of so long is to be worth a thread.
+std::size_t parts_for(std::chrono::steady_clock::duration work, std::size_t matrices) {
+  const auto worth = static_cast<std::int64_t>(work / kWorthAThread);
   if (worth < 2) return 1;
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  return std::min({worth, cores, kMostThreads});
+  // One that waits for a processor in the middle of a matrix is waited for.
+  const std::int64_t running = 1 + std::max<std::int64_t>(0, free_processors());
+  const std::int64_t threads = std::min({worth, running, Workers::num_threads()});
+  if (threads < 2) return 1;
+  return std::min(matrices, static_cast<std::size_t>(kPartsOfThread * threads));
 }
 
 void Plan::run(const Places& at) const {
@@ -175,25 +169,12 @@ void Plan::run(const Places& at) const {
   own.run(0, 1);
   if (matrices_ == 1) return;
   const auto once = std::chrono::steady_clock::now() - start;
-  const std::size_t rest = matrices_ - 1;
-  const std::size_t threads = std::min(threads_for(once * rest), rest);
-  if (threads == 1) return own.run(1, matrices_);
-  std::vector<std::unique_ptr<Worker>> helpers;
-  for (std::size_t i = 1; i < threads; ++i) helpers.push_back(std::make_unique<Worker>(*this, at));
-  std::atomic<std::size_t> next{1};
-  const std::size_t some = std::max<std::size_t>(1, rest / (8 * threads));
-  std::vector<std::thread> running;
-  // A thread that runs when there is no memory for the next one must not be forgotten.
-  running.reserve(helpers.size());
-  try {
-    for (auto& helper : helpers) {
-      running.emplace_back([&next, some, &helper] { helper->take(next, some); });
-    }
-  } catch (const std::exception&) {
-    // The system grants no more threads: those that run do it.
-  }
-  own.take(next, some);
-  for (std::thread& thread : running) thread.join();
+  const std::size_t rest = matrices_ - 1, count = parts_for(once * rest, rest);
+  if (count == 1) return own.run(1, matrices_);
+  parts::divided(Workers::shared(), static_cast<std::int64_t>(count), [&](std::int64_t number) {
+    const auto part = static_cast<std::size_t>(number);
+    Worker(*this, at).run(1 + rest * part / count, 1 + rest * (part + 1) / count);
+  });
 }
 
 // The function of arrays that takes the steps.

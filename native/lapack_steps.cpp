@@ -19,6 +19,7 @@
 #include "lapack_nan_steps.h"
 #include "lapack_step_parts.h"
 #include "row_orders.h"
+#include "small_factor_steps.h"
 
 namespace morphax::lapack {
 
@@ -337,6 +338,7 @@ std::unique_ptr<Step> step_of(const nb::tuple& described) {
   if (name == "complex") return of_reals<Complex>(described);
   if (name == "vectors") return of_reals<Vectors>(described);
   if (auto step = nan_step_of(name, described)) return step;
+  if (auto step = small_step_of(name, described)) return step;
   throw nb::value_error("lapack: a step that does not exist");
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from morphax import lax
 from morphax.lax.contraction.products import batch_matmul
+from morphax.lax.linalg.eigh import hermitian_eigenvalues
 
 from .op_case import OpCase, Operand
 
@@ -92,6 +93,17 @@ CASES = (
         (Operand((2, 4, 4)),),
         dtypes=WIDE,
     ),
+    *[
+        OpCase(
+            f"eigh/values of {shape}, {'lower' if lower else 'upper'} triangle",
+            partial(hermitian_eigenvalues, lower=lower, symmetrize_input=False),
+            lambda x, lower=lower: np.linalg.eigvalsh(_mirrored(x, lower)),
+            (Operand(shape),),
+            dtypes=WIDE,
+        )
+        for shape in ((2, 4, 4), (1, 1), (0, 2, 2), (2, 0, 0))
+        for lower in (True, False)
+    ],
     OpCase(
         "eigh/empty",
         lax.linalg.eigh,

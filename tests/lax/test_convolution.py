@@ -72,6 +72,39 @@ def test_preferred_dtype_of_derivatives() -> None:
     assert [g.dtype for g in grad(loss, (0, 1))(x, y)] == [bfloat16, bfloat16]
 
 
+# Sizes of both operands and what else the call names: groups, gaps, outputs beyond four.
+FEW = [
+    ((1, 30, 30, 2), (3, 3, 2, 3), {"lhs_dilation": (2, 2), "dimension_numbers": LAST}),
+    ((2, 4, 9, 8), (6, 2, 3, 2), {"feature_group_count": 2, "rhs_dilation": (2, 1)}),
+    ((4, 2, 9, 8), (10, 2, 3, 3), {"batch_group_count": 2, "lhs_dilation": (3, 1)}),
+    ((3, 5, 1, 1), (7, 5, 1, 1), {}),
+    ((1, 1, 40, 30), (1, 1, 3, 3), {"lhs_dilation": (1, 2)}),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("left", "right", "changes"), FEW)
+def test_convolutions_of_few_numbers(
+    left: Any, right: Any, changes: dict[str, Any], dtype: str
+) -> None:
+    rng = np.random.default_rng(1)
+    x, y = (rng.random(shape).astype(dtype) for shape in (left, right))
+
+    def convolve(x: Any, y: Any) -> Any:
+        return conv_general_dilated(x, y, (1, 2), [(1, 2), (0, 1)], **changes)
+
+    tolerance = 1e-5 if dtype == "float32" else 1e-12
+    check_engines_agree(convolve, x, y, rtol=tolerance)
+    # To products of matrices gaps are zeros, times infinity NaN.
+    (equation,) = make_jaxpr(convolve)(x, y).eqns
+    of_few = equation.primitive.kernel(*[v.aval for v in equation.invars], **equation.params)
+    for weight in (np.inf, np.nan):
+        y[-1, 0, 0, 0] = weight
+        with np.errstate(invalid="ignore"):
+            expected = equation.primitive.evaluate(x, y, **equation.params)
+        np.testing.assert_allclose(of_few(x, y), expected, tolerance)
+
+
 def test_depthwise_convolutions_are_slices_on_the_cpu() -> None:
     avals = [ShapedArray((2, 3, 5, 5), np.float32), ShapedArray((3, 1, 2, 2), np.float32)]
     jaxpr, _ = stage(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -257,6 +258,41 @@ def test_determinants_of_singular_matrices_have_derivatives(name: str) -> None:
     second = jvp(first, (a,), (direction,))[1]
     plus, minus = _adjugate(a + step * direction), _adjugate(a - step * direction)
     np.testing.assert_allclose(second, (plus - minus).T / (2 * step), rtol=0, atol=1e-7)
+
+
+def _of_two(dtype: Any) -> Any:
+    """Matrices of 2 rows with the scales of the dtype in all mixtures, some of them with zeros."""
+    rng, limits = np.random.default_rng(4), np.finfo(dtype)
+    scales = rng.integers(limits.minexp, limits.maxexp - 2, (400, 2, 2))
+    scales[:200] = scales[:200, :1, :1] + rng.integers(-3, 4, (200, 2, 2))
+    x = np.ldexp(rng.normal(size=scales.shape), np.minimum(scales, limits.maxexp - 3))
+    return np.where(rng.random(x.shape) < 0.1, 0, x).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_determinants_whose_products_are_out_of_range(dtype: str) -> None:
+    matrices, limits = _of_two(dtype), np.finfo(dtype)
+    p, q, r, s = [[Fraction(float(x)) for x in column] for column in matrices.reshape(-1, 4).T]
+    products = [(a * d, b * c) for a, b, c, d in zip(p, q, r, s, strict=True)]
+    for function in (jnp.linalg.det, jit(jnp.linalg.det)):
+        for (first, second), value in zip(products, np.asarray(function(matrices)), strict=True):
+            exact = first - second
+            if abs(exact) > Fraction(float(limits.max)):
+                assert value == (np.inf if exact > 0 else -np.inf)
+                continue
+            rounding = Fraction(float(limits.eps)) * (abs(first) + abs(second))
+            error = abs(Fraction(float(value)) - exact)
+            assert error <= 2 * rounding + Fraction(float(limits.tiny))
+
+
+def test_determinants_out_of_range_have_derivatives() -> None:
+    a = np.array([[1e30, 2e30], [3e30, -1e30]], np.float32)
+    for function in (grad(jnp.linalg.det), jit(grad(jnp.linalg.det))):
+        np.testing.assert_array_equal(function(a), [[a[1, 1], -a[1, 0]], [-a[0, 1], a[0, 0]]])
+    turned = np.array([[1 + 1j, 1], [1j, 1 - 1j]], np.complex64) * np.float32(2.0**80)
+    assert np.isposinf(jnp.linalg.det(turned).real)
+    assert np.isneginf(jnp.linalg.det(turned).imag)
+    assert np.isnan(jnp.linalg.det(np.array([[np.inf, 1.0], [1.0, 0.0]])))
 
 
 def test_derivatives_that_do_not_exist() -> None:

@@ -80,17 +80,18 @@ def polyfit(
     count = x.aval.shape[0]
     powers, values = _powers(x, order), y
     if weights is not None:
-        column = lax.expand_dims(weights, (1,))
-        powers = lax.mul(powers, broadcast_to(column, powers.aval.shape))
-        values = lax.mul(y, broadcast_to(weights if y.aval.ndim == 1 else column, y.aval.shape))
-    squares = sum(real(lax.mul(powers, conj(powers))), 0)
-    # A column of zeros stays as it is.
+        powers = lax.mul(powers, broadcast_to(weights, powers.aval.shape))
+        column = weights if y.aval.ndim == 1 else lax.expand_dims(weights, (1,))
+        values = lax.mul(y, broadcast_to(column, y.aval.shape))
+    squares = sum(real(lax.mul(powers, conj(powers))), 1)
+    # A row of zeros stays as it is.
     squares = where(lax.eq(squares, 0), lax.full_like(squares, 1), squares)
     lengths = convert(lax.sqrt(squares), powers.aval.dtype)
-    scaled = lax.div(powers, broadcast_to(lengths, powers.aval.shape))
+    column = lax.expand_dims(lengths, (1,))
+    scaled = lax.transpose(lax.div(powers, broadcast_to(column, powers.aval.shape)), (1, 0))
     share = count * float(dtypes.finfo(x.aval.dtype).eps) if rcond is None else rcond
     found, squares, rank, s = lstsq(scaled, values, share)
-    column = lengths if y.aval.ndim == 1 else lax.expand_dims(lengths, (1,))
+    column = lengths if y.aval.ndim == 1 else column
     found = lax.div(found, broadcast_to(column, found.aval.shape))
     if full:
         return found, squares, rank, s, as_array("polyfit", share)
@@ -102,18 +103,18 @@ def polyfit(
 
 
 def _powers(x: Any, count: int) -> Any:
-    """The matrix (m, count) of `vander`, made by columns, which LAPACK takes them for.
+    """The transpose of the matrix (m, count) of `vander`: LAPACK takes matrices by columns.
 
     Each power is a product of two, the higher of which is a square's.
     """
     if not 0 < count <= _MOST_COLUMNS or x.aval.dtype not in (np.float32, np.float64):
-        return vander(x, count)
-    columns = [lax.full_like(x, 1), x]
+        return lax.transpose(vander(x, count), (1, 0))
+    rows = [lax.full_like(x, 1), x]
     for k in range(2, count):
         highest = 1 << (k.bit_length() - 1)
         i, j = (k // 2, k // 2) if k == highest else (k - highest, highest)
-        columns.append(lax.mul(columns[i], columns[j]))
-    return stack(columns[count - 1 :: -1], 1)
+        rows.append(lax.mul(rows[i], rows[j]))
+    return stack(rows[count - 1 :: -1])
 
 
 def _points(x: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:

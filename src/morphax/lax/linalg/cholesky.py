@@ -51,12 +51,21 @@ class Cholesky(MatrixOperation):
         return np.tril(np.full_like(a, np.nan)) if failed else factor.T
 
     def plan(self, plan: Plan, *operands: Memory, **_: Any) -> list[Memory]:
-        factor, info = plan.copied(operands[0]), plan.info()
-        size = factor.shape[0]
-        plan.call("potrf", factor.dtype, "U", size, factor, size, info)
-        plan.fail_if_nan(factor, info)
-        plan.nan_if(factor, info)
-        plan.zero_above(factor)
+        (a,) = operands
+        size, factor = a.shape[0], plan.memory(a.dtype, *a.shape)
+
+        def by_library() -> None:
+            plan.copied_to(factor, a)
+            info = plan.info()
+            plan.call("potrf", a.dtype, "U", size, factor, size, info)
+            plan.fail_if_nan(factor, info)
+            plan.nan_if(factor, info)
+            plan.zero_above(factor)
+
+        if plan.is_small(a):
+            plan.small_cholesky(a, factor, by_library)
+        else:
+            by_library()
         return [factor]
 
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:

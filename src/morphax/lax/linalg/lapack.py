@@ -29,6 +29,12 @@ _COMPLEX = {"orgqr": "ungqr", "ormqr": "unmqr", "sytrd": "hetrd", "syevd": "heev
 BLOCK = 64
 """Columns that LAPACK works on at once, at most: work space is this many times the size."""
 
+_SMALL = 1 << 15
+"""Bytes of a matrix, at most, that lies in the nearest cache while native code factorises it."""
+
+_VECTOR = 64
+"""Bytes of the longest vectors: rows of such a matrix begin so many bytes apart, or a multiple."""
+
 compiled = part("lapack")
 """Plans; where it is None, each matrix is a call of `lapack`."""
 
@@ -110,6 +116,16 @@ def _parts(x: Memory) -> tuple[int, int]:
     return x.dtype.itemsize // width, width
 
 
+def _apart(x: Memory) -> int:
+    """How many numbers lie between rows of a matrix that begin where vectors do."""
+    numbers = _VECTOR // x.dtype.itemsize
+    return -(-x.shape[1] // numbers) * numbers
+
+
+def _bytes_in_rows(x: Memory) -> int:
+    return x.shape[0] * _apart(x) * x.dtype.itemsize
+
+
 @final
 class Plan:
     """What is done for each matrix of a stack: calls of Fortran, and copies between them.
@@ -157,9 +173,12 @@ class Plan:
 
     def copied(self, x: Memory) -> Memory:
         """A copy."""
-        new = self.memory(x.dtype, *x.shape)
-        self._steps.append(("copy", x.place, new.place, x.size * x.dtype.itemsize))
-        return new
+        return self.copied_to(self.memory(x.dtype, *x.shape), x)
+
+    def copied_to(self, to: Memory, x: Memory) -> Memory:
+        """A copy in other memory, which is returned."""
+        self._steps.append(("copy", x.place, to.place, x.size * x.dtype.itemsize))
+        return to
 
     def transposed(self, x: Memory, rows: int | None = None, columns: int | None = None) -> Memory:
         """The transpose of a matrix, or of its first rows and columns."""
@@ -202,11 +221,55 @@ class Plan:
         self._steps.append((step, x.place, new.place, order.place, rows, width))
         return new
 
-    def order(self, pivots: Memory, rows: int, first: int) -> Memory:
+    @staticmethod
+    def is_small(*matrices: Memory) -> bool:
+        """Whether factorisations by rows have a form for them: small and real."""
+        return all([x.dtype.kind == "f" and _bytes_in_rows(x) <= _SMALL for x in matrices])
+
+    def small_lu(self, a: Memory, found: Sequence[Memory], otherwise: Callable[[], None]) -> None:
+        """Factors, pivots and order of an ordinary small matrix, by rows.
+
+        Args:
+            a: the matrix.
+            found: memory for the results.
+            otherwise: adds the steps that are taken where the matrix is not ordinary.
+        """
+        apart = _apart(a)
+        spaces = (self.memory(a.dtype, a.shape[0], apart), self.memory(a.dtype, a.shape[0] + apart))
+        self._small("lu", otherwise, (a, *found, *spaces), (*a.shape, apart, a.dtype.itemsize))
+
+    def small_cholesky(self, a: Memory, found: Memory, otherwise: Callable[[], None]) -> None:
+        """The lower factor of an ordinary small matrix, by rows; as `small_lu`."""
+        apart = _apart(a)
+        work = self.memory(a.dtype, a.shape[0], apart)
+        self._small("cholesky", otherwise, (a, found, work), (a.shape[0], apart, a.dtype.itemsize))
+
+    def small_qr(self, a: Memory, found: Sequence[Memory], otherwise: Callable[[], None]) -> None:
+        """Q and R of an ordinary small matrix, by rows; as `small_lu`."""
+        (rows, columns), q = a.shape, found[0]
+        apart = (_apart(a), _apart(q))
+        spare = rows + min(rows, columns) + max(apart)
+        spaces = [self.memory(a.dtype, rows, x) for x in apart] + [self.memory(a.dtype, spare)]
+        sizes = (rows, columns, q.shape[1], *apart, a.dtype.itemsize)
+        self._small("qr", otherwise, (a, *found, *spaces), sizes)
+
+    def _small(
+        self,
+        step: str,
+        otherwise: Callable[[], None],
+        memories: Sequence[Memory],
+        sizes: Sequence[int],
+    ) -> None:
+        steps, self._steps = self._steps, []
+        otherwise()
+        steps.append((f"small {step}", self._steps, *[x.place for x in memories], *sizes))
+        self._steps = steps
+
+    def order(self, pivots: Memory, rows: int, first: int, to: Memory | None = None) -> Memory:
         """As `permutations`; rows beyond the last, or before the first, count as these."""
-        new = self.memory(_INT32, rows)
-        self._steps.append(("order", pivots.place, new.place, pivots.size, rows, first))
-        return new
+        to = to or self.memory(_INT32, rows)
+        self._steps.append(("order", pivots.place, to.place, pivots.size, rows, first))
+        return to
 
     def less_one(self, x: Memory) -> None:
         """Subtract 1 from integers."""

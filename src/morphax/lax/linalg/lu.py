@@ -75,12 +75,22 @@ class Lu(MatrixOperation):
     def plan(self, plan: Plan, *operands: Memory, **_: Any) -> list[Memory]:
         (a,) = operands
         rows, columns = a.shape
-        factors, pivots = plan.transposed(a), plan.memory(INT32, min(rows, columns))
-        plan.call("getrf", a.dtype, rows, columns, factors, rows, pivots, plan.info())
-        plan.nan_after_pivot(factors)
-        order = plan.order(pivots, rows, 1)
-        plan.less_one(pivots)
-        return [plan.transposed(factors), pivots, order]
+        pivots, order = plan.memory(INT32, min(rows, columns)), plan.memory(INT32, rows)
+        found = plan.memory(a.dtype, rows, columns)
+
+        def by_library() -> None:
+            factors = plan.transposed(a)
+            plan.call("getrf", a.dtype, rows, columns, factors, rows, pivots, plan.info())
+            plan.nan_after_pivot(factors)
+            plan.order(pivots, rows, 1, order)
+            plan.less_one(pivots)
+            plan.transposed_to(found, factors, columns, rows)
+
+        if plan.is_small(a):
+            plan.small_lu(a, [found, pivots, order], by_library)
+        else:
+            by_library()
+        return [found, pivots, order]
 
     def lower(self, b: Builder, outs: Any, *values: Value, **_: Any) -> list[Value]:
         (a,) = values

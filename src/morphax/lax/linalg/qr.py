@@ -88,16 +88,25 @@ class Qr(MatrixOperation):
         dtype, (rows, columns) = a.dtype, a.shape
         rank = min(rows, columns)
         inner = rows if full_matrices else rank
-        reflections = plan.memory(dtype, max(inner, columns), rows)
-        plan.transposed_to(reflections, a, rows, columns)
-        taus, work = plan.memory(dtype, rank), plan.memory(dtype, BLOCK * max(inner, columns))
-        found = (reflections, rows, taus, work, work.size, plan.info())
-        plan.call("geqrf", dtype, rows, columns, *found)
-        plan.nan_after_reflection(reflections, columns, taus)
-        r = plan.transposed(reflections, columns, inner)
-        plan.zero_below(r)
-        plan.call("orgqr", dtype, rows, inner, rank, *found)
-        return [plan.transposed(reflections, inner, rows), r]
+        q, r = plan.memory(dtype, rows, inner), plan.memory(dtype, inner, columns)
+
+        def by_library() -> None:
+            reflections = plan.memory(dtype, max(inner, columns), rows)
+            plan.transposed_to(reflections, a, rows, columns)
+            taus, work = plan.memory(dtype, rank), plan.memory(dtype, BLOCK * max(inner, columns))
+            found = (reflections, rows, taus, work, work.size, plan.info())
+            plan.call("geqrf", dtype, rows, columns, *found)
+            plan.nan_after_reflection(reflections, columns, taus)
+            plan.transposed_to(r, reflections, columns, inner)
+            plan.zero_below(r)
+            plan.call("orgqr", dtype, rows, inner, rank, *found)
+            plan.transposed_to(q, reflections, inner, rows)
+
+        if plan.is_small(a, q):
+            plan.small_qr(a, [q, r], by_library)
+        else:
+            by_library()
+        return [q, r]
 
     def lower(
         self, b: Builder, outs: Any, *values: Value, pivoting: bool, full_matrices: bool

@@ -23,7 +23,7 @@ from .window_geometry import AxisWindow
 
 native: Any = part("convolutions")
 # Of more products the tables are large, and BLAS is faster.
-_MOST_PRODUCTS = 1 << 16
+_MOST_PRODUCTS, _SIDE_BY_SIDE = 1 << 16, 4
 # Of fewer features, of each of several groups, rows of windows are shorter than those of images.
 _FEWEST_FEATURES, _FEWEST_OF_GROUPS = 4, 32
 
@@ -69,7 +69,11 @@ def kernel_of_few(
     groups, counts = feature_groups * batch_groups, [w.count for w in windows]
     batch = x_shape[x_order[0]] // batch_groups
     size, weights = math.prod(x_shape), math.prod(y_shape)
-    if not 0 < batch * math.prod(counts) * weights <= _MOST_PRODUCTS or not size:
+    rows, outputs = batch * math.prod(counts), y_shape[y_order[0]] // groups
+    seen = rows * (weights // outputs if outputs else 0)
+    # A dilated operand has gaps, of which the tables know nothing.
+    dilated = math.prod([w.base_dilation for w in windows])
+    if not 0 < seen * -(-outputs // _SIDE_BY_SIDE) <= _MOST_PRODUCTS * dilated or not size:
         return None
     x, y = (
         np.arange(count, dtype=np.int32).reshape(shape).transpose(order)
@@ -81,11 +85,11 @@ def kernel_of_few(
     number = np.arange(groups * left.shape[1] * right.shape[1], dtype=np.int32)
     number = number.reshape(groups, left.shape[1], right.shape[1])
     number = _in_place(number, batch, counts).transpose(np.argsort(numbers.out_spec))
-    group, row, column = np.unravel_index(number, (groups, *left.shape[1:2], right.shape[1]))
-    of_left, of_right = group * left.shape[1] + row, group * right.shape[1] + column
-    tables = [np.ascontiguousarray(t, np.int32) for t in (left, right, of_left, of_right)]
+    places = np.empty(number.size, np.int32)
+    places[number.ravel()] = np.arange(number.size, dtype=np.int32)
+    tables = [np.ascontiguousarray(t, np.int32) for t in (left, right, places)]
     kernel: Callable[..., Any] = native.make(
-        *tables, left.shape[2], size, weights, tuple(number.shape)
+        *tables, groups, left.shape[2], size, weights, tuple(number.shape)
     )
     return kernel
 

@@ -73,12 +73,68 @@ def _polynomial(a: Any) -> Any:
     if size == 1:
         return at[0][0]
 
+    if size == 2:
+        return _difference_of_products(at[0][0], at[1][1], at[0][1], at[1][0])
+
     def minor(j: int, k: int) -> Any:
         return at[-2][j] * at[-1][k] - at[-2][k] * at[-1][j]
 
-    if size == 2:
-        return minor(0, 1)
     return at[0][0] * minor(1, 2) - at[0][1] * minor(0, 2) + at[0][2] * minor(0, 1)
+
+
+@custom_jvp
+def _difference_of_products(p: Any, s: Any, q: Any, r: Any) -> Any:
+    """p s - q r, also where a product alone is too large for the dtype, or has lost digits.
+
+    Factors are multiplied by a power of two then, which changes no digit, and the result is
+    divided by its square.
+    """
+    limits = np.finfo(aval_of(p).dtype)
+    digits, most = int(limits.nmant) + 2, int(limits.maxexp)
+    sizes = [_largest_part(x) for x in (p, s, q, r)]
+    product_size = lax.max(sizes[0] * sizes[1], sizes[2] * sizes[3])
+    largest = lax.max(lax.max(sizes[0], sizes[1]), lax.max(sizes[2], sizes[3]))
+
+    def power(exponent: int) -> Any:
+        return lax.full_like(product_size, 2.0**exponent)
+
+    # Infinity stays, and a small number that it is multiplied by must not become 0.
+    is_large = lax.bitwise_and(
+        lax.gt(product_size, power(most - 8)), lax.lt(largest, lax.full_like(largest, np.inf))
+    )
+    # A number as large as the limit is multiplied by 0, or the product is not small.
+    is_small = lax.bitwise_and(
+        lax.lt(product_size, power(int(limits.minexp) + digits)),
+        lax.lt(largest, power(most - digits - 1)),
+    )
+
+    def chosen(large: int, small: int) -> Any:
+        unless_large = lax.select(is_small, power(small), power(0))
+        return lax.select(is_large, power(large), unless_large)
+
+    unit, inverse = chosen(-(most // 2), digits), chosen(most // 2, -digits)
+    p, s, q, r = [_times_real(x, unit) for x in (p, s, q, r)]
+    return _times_real(_times_real(p * s - q * r, inverse), inverse)
+
+
+@_difference_of_products.defjvp
+def _difference_of_products_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    (p, s, q, r), (dp, ds, dq, dr) = primals, tangents
+    return _difference_of_products(*primals), (s * dp + p * ds) - (r * dq + q * dr)
+
+
+def _times_real(x: Any, factor: Any) -> Any:
+    """Each part times a real number: infinity times a zero that is an imaginary part is NaN."""
+    if aval_of(x).dtype.kind != "c":
+        return x * factor
+    return lax.complex(lax.real(x) * factor, lax.imag(x) * factor)
+
+
+def _largest_part(x: Any) -> Any:
+    """The absolute value, of a complex number that of its larger part."""
+    if aval_of(x).dtype.kind != "c":
+        return lax.abs(x)
+    return lax.max(lax.abs(lax.real(x)), lax.abs(lax.imag(x)))
 
 
 def _last_two(x: Any) -> tuple[int, int]:

@@ -29,6 +29,7 @@ from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.elementwise.complex import real_dtype
 from ...lax.elementwise.convert import convert
+from ...lax.linalg.eigh import hermitian_eigenvalues
 from ...lax.linalg.matrix_stacks import adjoint, product, symmetrized
 from ...lax.linalg.spectra import real_part, scaled_columns, weighted
 from ...util.messages import message
@@ -174,7 +175,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     if x.aval.ndim < 2:
         return sum_(any_(lax.ne(x, 0), keepdims=True))
     if hermitian:
-        s = lax.abs(lax.linalg.eigh(square_matrices("matrix_rank", x))[1])
+        s = lax.abs(hermitian_eigenvalues(square_matrices("matrix_rank", x)))
     else:
         s = lax.linalg.svd(x, compute_uv=False)
     if tol is not None:

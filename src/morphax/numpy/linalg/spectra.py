@@ -10,6 +10,7 @@ from ... import lax
 from ...core import aval_of
 from ...engines.reference.replay import replayed
 from ...lax.linalg.blocks import columns_at
+from ...lax.linalg.eigh import hermitian_eigenvalues
 from ...lax.linalg.matrix_stacks import adjoint
 from ...lax.linalg.spectra import checked_subset, part, scaled_columns
 from ...util.messages import message
@@ -155,7 +156,9 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
         >>> jnp.linalg.eigh(jnp.array([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
         Array([1., 3.], dtype=float32)
     """
-    v, w = _eigh("eigh", a, UPLO, symmetrize_input)
+    lower = _is_lower("eigh", UPLO)
+    a = square_matrices("eigh", a)
+    v, w = lax.linalg.eigh(a, lower=lower, symmetrize_input=symmetrize_input)
     return EighResult(w, v)
 
 
@@ -183,10 +186,12 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
         >>> jnp.linalg.eigvalsh(jnp.array([[2.0, 1.0], [1.0, 2.0]]))
         Array([1., 3.], dtype=float32)
     """
-    return _eigh("eigvalsh", a, UPLO, symmetrize_input)[1]
+    lower = _is_lower("eigvalsh", UPLO)
+    a = square_matrices("eigvalsh", a)
+    return hermitian_eigenvalues(a, lower=lower, symmetrize_input=symmetrize_input)
 
 
-def _eigh(name: str, a: Any, triangle: str | None, symmetrize_input: bool) -> tuple[Any, Any]:
+def _is_lower(name: str, triangle: str | None) -> bool:
     if triangle not in (None, "L", "U"):
         raise ValueError(
             message(
@@ -196,9 +201,7 @@ def _eigh(name: str, a: Any, triangle: str | None, symmetrize_input: bool) -> tu
                 fix="Name the triangle that is read.",
             )
         )
-    return lax.linalg.eigh(
-        square_matrices(name, a), lower=triangle != "U", symmetrize_input=symmetrize_input
-    )
+    return triangle != "U"
 
 
 @replayed(1)

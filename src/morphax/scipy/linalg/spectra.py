@@ -9,6 +9,7 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.blocks import block
+from ...lax.linalg.eigh import hermitian_eigenvalues
 from ...numpy.linalg.operands import inexact_arrays, matrices, square_matrices
 from ...util.messages import message
 from . import tridiagonal_values
@@ -96,8 +97,11 @@ def eigh(
                     fix="Leave the argument out.",
                 )
             )
-    v, w = lax.linalg.eigh(square_matrices("scipy.linalg.eigh", jnp.asarray(a)), lower=lower)
-    return w if eigvals_only else (w, v)
+    a = square_matrices("scipy.linalg.eigh", jnp.asarray(a))
+    if eigvals_only:
+        return hermitian_eigenvalues(a, lower=lower)
+    v, w = lax.linalg.eigh(a, lower=lower)
+    return w, v
 
 
 @replayed(1)

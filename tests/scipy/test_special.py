@@ -393,6 +393,8 @@ def test_hypergeometric_functions_without_digits_are_nan() -> None:
     with jax.enable_x64(True):
         for run in (special.hyp1f1, jax.jit(special.hyp1f1)):
             assert np.isnan(run(206.5, -290.7, -257.8))
+            # Terms that fall as slowly as √k, whose sum came to no end.
+            assert np.isnan(run(0.5, 1e30, 1e30))
 
 
 @pytest.mark.parametrize("name", ["fresnel", "sici"])

@@ -372,6 +372,23 @@ def test_errors_are_those_of_the_function() -> None:
         assert info.value.__cause__ is None
 
 
+def test_errors_of_later_calls_speak_of_what_was_given() -> None:
+    refused: list[Callable[[], Any]] = [
+        lambda: jnp.i0(jnp.ones(2, jnp.complex64)),
+        lambda: jnp.lexsort(1),
+        lambda: jnp.ones(2) + jnp.ones(3),
+        lambda: jnp.linalg.det(jnp.ones((2, 3))),
+    ]
+    for call in refused:
+        texts = set()
+        for _ in range(3):
+            with pytest.raises((TypeError, ValueError)) as info:
+                call()
+            texts.add(str(info.value))
+        (text,) = texts
+        assert "trace" not in text
+
+
 def test_transformations_run_the_function() -> None:
     text = str(jax.make_jaxpr(lambda x: jnp.sum(x, axis=0))(X))
     assert "reduce_sum[axes=(0,)" in text

@@ -38,6 +38,15 @@ def test_what_changes_nothing_writes_nothing(function: Callable[[Any], Any]) -> 
     assert function(WEAK) is WEAK
 
 
+@pytest.mark.parametrize("function", SAME)
+def test_what_changes_nothing_is_another_array_than_numpys(function: Callable[[Any], Any]) -> None:
+    mine = X.copy()
+    result = function(mine)
+    mine[...] = 0
+    assert isinstance(result, Array)
+    assert result.tolist() == X.tolist()
+
+
 KEEPS_WEAK_TYPE = [
     lambda x: lax.reshape(x, 12),
     lambda x: lax.squeeze(lax.expand_dims(x, (0,)), (0,)),

@@ -135,6 +135,7 @@ def test_special_points(name: str) -> None:
         ("erfcinv", (np.array([0.0, -0.0, 1.0, 2.0, -1.0, 2.5, np.nan, np.inf]),)),
         ("logit", (np.array([0.0, 1.0]),)),
         ("rel_entr", (np.array([0.0, 0.0, 1.0, -1.0]), np.array([0.0, 1.0, 0.0, 1.0]))),
+        ("rel_entr", (np.float32([1e30, 3e38, np.inf]), np.float32([np.inf, np.inf, 1e30]))),
         ("xlogy", (0.0, np.array([0.0, 1.0]))),
     ],
 )
@@ -393,6 +394,8 @@ def test_hypergeometric_functions_without_digits_are_nan() -> None:
     with jax.enable_x64(True):
         for run in (special.hyp1f1, jax.jit(special.hyp1f1)):
             assert np.isnan(run(206.5, -290.7, -257.8))
+            # Terms that fall as slowly as √k, whose sum came to no end.
+            assert np.isnan(run(0.5, 1e30, 1e30))
 
 
 @pytest.mark.parametrize("name", ["fresnel", "sici"])

@@ -372,6 +372,32 @@ def test_tails_at_the_ends_of_ranges() -> None:
         np.testing.assert_allclose(found, 0.7501441, 1e-6)
 
 
+def test_all_of_a_distribution_lies_below_infinity() -> None:
+    inf = np.inf
+    shapes, below = np.array([0.5, 2.0, inf, np.nan, -1.0]), np.array([1, 1, 1, np.nan, np.nan])
+    ends = {"cdf": below, "sf": 1 - below, "logcdf": below - 1, "logsf": -inf * below}
+    for run in (lambda f: f, jax.jit):
+        for distribution in (stats.gamma, stats.chi2):
+            for name, end in ends.items():
+                function = getattr(distribution, name)
+                np.testing.assert_array_equal(run(function)(inf, shapes), end)
+                np.testing.assert_array_equal(run(function)(inf, shapes, 0.0, 2.0), end)
+        np.testing.assert_array_equal(run(stats.poisson.cdf)(inf, shapes), below)
+        slopes = run(jax.grad(lambda a: stats.chi2.cdf(inf, a).sum()))(shapes[:3])
+        np.testing.assert_array_equal(slopes, [0, 0, 0])
+
+
+def test_slopes_of_the_binomial_density_without_trials() -> None:
+    p = np.float32([0, 0.3, 1])
+    none = np.zeros_like(p)
+    with np.errstate(divide="ignore"):
+        by_count, by_trials = np.log(p) - np.log1p(-p), np.log1p(-p)
+    for run in (lambda f: f, jax.jit):
+        slopes = run(jax.grad(lambda *a: stats.binom.logpmf(*a).sum(), (0, 1, 2)))(none, none, p)
+        for slope, expected in zip(slopes, (by_count, by_trials, none), strict=True):
+            np.testing.assert_allclose(slope, expected, 1e-6, 1e-7)
+
+
 def test_a_result_made_of_one_weak_argument_takes_the_type_of_all() -> None:
     strong = np.array([0.25, 0.5, 0.75], np.float32)
     for function in (bernoulli.cdf, bernoulli.ppf):

@@ -34,12 +34,6 @@ from ...core import (
     set_current_trace,
     stage_closed,
 )
-from ...errors import (
-    ConcretizationTypeError,
-    NonConcreteBooleanIndexError,
-    TracerArrayConversionError,
-    TracerIntegerConversionError,
-)
 from ...runtime.devices import host_is_default
 from ...util.compiled import twin_in
 from ...util.frames import NOWHERE
@@ -71,13 +65,6 @@ _ROOT = root_trace()
 _FEW_ELEMENTS, _FEW = 1 << 12, 1 << 16
 # Elements: what depends on no operand is kept with its program, so it should be small.
 _LARGEST_KEPT = 1 << 14
-
-_LOOKS_AT_NUMBERS = (
-    ConcretizationTypeError,
-    NonConcreteBooleanIndexError,
-    TracerArrayConversionError,
-    TracerIntegerConversionError,
-)
 
 Programs = MemoTable[KernelCall | None]
 
@@ -310,8 +297,8 @@ def _staged(
 ) -> tuple[Jaxpr, Callable[[list[Any]], Any] | None] | None:
     """The program of a call, and what makes its result of several arrays if it is not one.
 
-    None if the function looks at a number or gives something else than arrays, and of operands
-    whose elements take less than a byte.
+    None if the function looks at a number, fails or gives something else than arrays, and of
+    operands whose elements take less than a byte.
     """
     avals = avals_of_signature(signature)
     if any([_is_below_a_byte(a.dtype) for a in avals]):
@@ -335,8 +322,9 @@ def _staged(
     try:
         with recording(), attributed_to(NOWHERE):
             jaxpr = stage_closed(on_operands, avals)
-    except _LOOKS_AT_NUMBERS:
-        # It looks at a number after all, of those in a list say, and does so itself.
+    except Exception:
+        # It looks at a number after all, of those in a list say, or refuses an operand.  It does so
+        # itself, and its error speaks of what was given, not of a tracer.
         return None
     return (jaxpr, *(collectors or [None])) if all(plain) else None
 

@@ -385,7 +385,7 @@ def broadcast_in_dim(
 def broadcast_to_rank(x: Any, rank: int) -> Any:
     """`x` with leading axes of size 1 up to the given rank."""
     missing = integer("lax.broadcast_to_rank, argument rank", rank) - aval_of(x).ndim
-    return x if missing <= 0 else expand_dims(x, range(missing))
+    return expand_dims(x, range(max(missing, 0)))  # of no axes: takes NumPy's array over
 
 
 def _check_permutation(where: str, permutation: Sequence[int], x: Any) -> None:

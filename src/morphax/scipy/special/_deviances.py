@@ -248,7 +248,9 @@ def _log_of_quotient(x: Any, y: Any) -> Any:
     ratio = x / y
     limits = dtypes.finfo(aval_of(ratio).dtype)
     power = (limits.maxexp + limits.nmant) // 2
-    above, below = ratio > float(limits.max), ratio < float(limits.tiny)
+    # Beside an infinite one the other could be scaled out of the range.
+    above = (ratio > float(limits.max)) & (x < math.inf)
+    below = (ratio < float(limits.tiny)) & (y < math.inf)
     large, small = 2.0**power, 2.0**-power
     # XLA makes  x · scale · scale / y  of a quotient by  y / scale.
     scale = jnp.where(above, small, jnp.where(below, large, 1))

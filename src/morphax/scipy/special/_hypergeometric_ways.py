@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from ...lax.ground.formulas import Notation
 
-_MOST_STEPS = 6000.0
+MOST_STEPS = 6000.0
 _TAYLOR_TERMS = 40.0
 # Numbers beyond 2⁶⁰⁰ are kept as multiples of it.
 _LARGE = 2.0**600
@@ -60,7 +60,7 @@ def least(m: Notation, x: Any, y: Any) -> Any:
 
 def is_degree(m: Notation, a: Any) -> Any:
     """Whether −a is 0 or a natural number, the degree of a polynomial."""
-    return (a <= 0.0) & (a == m.floor(a)) & (a > -_MOST_STEPS)
+    return (a <= 0.0) & (a == m.floor(a)) & (a > -MOST_STEPS)
 
 
 def sign_of_gamma(m: Notation, x: Any) -> Any:
@@ -76,7 +76,7 @@ def series(m: Notation, upper: Sequence[Any], lower: Any, x: Any) -> Scaled:
     def goes_on(k: Any, t: Any, s: Any, largest: Any, count: Any) -> Any:
         # A factor of the denominator that is near 0 lets terms grow again.
         may_grow = (k + lower < 1.0) & (t != 0.0)
-        return ((abs(t) > m.precision * abs(s)) | may_grow) & (k < _MOST_STEPS)
+        return ((abs(t) > m.precision * abs(s)) | may_grow) & (k < MOST_STEPS)
 
     def step(k: Any, t: Any, s: Any, largest: Any, count: Any) -> Sequence[Any]:
         t = t * (x / ((lower + k) * (k + 1.0)))
@@ -91,7 +91,7 @@ def series(m: Notation, upper: Sequence[Any], lower: Any, x: Any) -> Scaled:
     zero = 0.0 * x
     one = zero + 1.0
     k, _, s, largest, count = m.iterate(goes_on, step, (0.0, one, one, one, zero))
-    return Scaled(m.where(k < _MOST_STEPS, s, math.nan), count, largest / abs(s))
+    return Scaled(m.where(k < MOST_STEPS, s, math.nan), count, largest / abs(s))
 
 
 class Equation(NamedTuple):
@@ -131,7 +131,7 @@ def carried(
     """The solution at `end`, from its value and slope (of the same scale) at `start`."""
 
     def goes_on(n: Any, x: Any, w: Any, slope: Any, count: Any) -> Any:
-        return (x != end) & (n < _MOST_STEPS)
+        return (x != end) & (n < MOST_STEPS)
 
     def step(n: Any, x: Any, w: Any, slope: Any, count: Any) -> Sequence[Any]:
         a, b, c, radius = equation.at(x)
@@ -185,7 +185,7 @@ def lowered(
         down: l → the factors of f(l) and f(l + 1) in f(l − 1).
         direct: whether l is negative → f and an estimate of its error, relative to the precision.
     """
-    is_low = (lower < 0.0) & (lower > -_MOST_STEPS)
+    is_low = (lower < 0.0) & (lower > -MOST_STEPS)
     count = m.where(is_low, -m.floor(lower), 0.0)
     zero = 0.0 * lower
 

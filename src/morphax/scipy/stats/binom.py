@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
@@ -46,19 +47,30 @@ def _log_probability(k: Any, n: Any, p: Any) -> Any:
     return ways - binomial_deviance(k, n - k, p)
 
 
+def _some(n: Any) -> Any:
+    """n, or 1 where there are no trials: log n, which all parts of a slope have, cancels."""
+    return jnp.where(n == 0, 1, n)
+
+
 def _score(k: Any, n: Any, p: Any) -> Any:
     """ψ(k + 1) − log np."""
-    return digamma_beyond_log(k, n * p, binomial_excess(k, n - k, p))
+    return digamma_beyond_log(k, _some(n) * p, binomial_excess(k, n - k, p))
 
 
 def _score_of_rest(k: Any, n: Any, p: Any) -> Any:
     """ψ(n − k + 1) − log n(1 − p)."""
-    return digamma_beyond_log(n - k, n * (1 - p), -binomial_excess(k, n - k, p))
+    return digamma_beyond_log(n - k, _some(n) * (1 - p), -binomial_excess(k, n - k, p))
+
+
+def _score_of_all(n: Any) -> Any:
+    """ψ(n + 1) − log n."""
+    none = lax.digamma(jnp.where(n == 0, n, 0) + 1)
+    return jnp.where(n == 0, none, slope_of_factorial_p.bind(_some(n)))
 
 
 _log_probability.defjvps(
     lambda t, out, k, n, p: t * (_score_of_rest(k, n, p) - _score(k, n, p)),
-    lambda t, out, k, n, p: t * (slope_of_factorial_p.bind(n) - _score_of_rest(k, n, p)),
+    lambda t, out, k, n, p: t * (_score_of_all(n) - _score_of_rest(k, n, p)),
     lambda t, out, k, n, p: -t * binomial_slope(k, n - k, p),
 )
 

@@ -27,7 +27,9 @@ def _within(name: str, x: Any, a: Any, loc: Any, scale: Any) -> list[Any]:
     """x − `loc`, or `scale` below 0; `scale` or NaN; a or NaN; and where z < 0 < a."""
     distance, scale, a = placed(name, x, loc, scale, a)
     inner, below = from_zero(distance, scale)
-    return [inner, scale, jnp.where(a > 0, a, np.nan), below & (a > 0)]
+    # All of a distribution lies below ∞, that of a = ∞ too; P(∞, ∞) has no limit.
+    shape = jnp.where((inner == np.inf) & (a == np.inf), 1, a)
+    return [inner, scale, jnp.where(a > 0, shape, np.nan), below & (a > 0)]
 
 
 @replayed(4)

@@ -78,7 +78,9 @@ def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
     k, mu, loc = arguments("poisson.cdf", k, mu, loc)
     count = lax.floor(k - loc)
     below = count < 0
-    value = lax.igammac(jnp.where(below, 0, count) + 1, mu)
+    # Infinitely many are not exceeded, whatever is expected, ∞ too; Q(∞, ∞) has no limit.
+    mean = jnp.where((count == np.inf) & (mu > 0), 0, mu)
+    value = lax.igammac(jnp.where(below, 0, count) + 1, mean)
     return jnp.where(below & (mu >= 0), 0.0, value)
 
 

@@ -217,6 +217,7 @@ class Config:
     split_divergent_loops: bool = option(True, "Run members of loops in blocks.", trace=True)
     replay_first_calls: bool = option(False, "Make programs of eager functions at first calls.")
     replay_placed_calls: bool = option(True, "Compile eager functions whole on other devices.")
+    replay_transformed_calls: bool = option(True, "Transform eager functions as one operation.")
     keep_freed_memory: bool = option(True, "Let the C library keep large results that are freed.")
     cpu_collectives_implementation: Literal["gloo", "mpi", "megascale"] = option(
         "gloo", "How CPU processes communicate."

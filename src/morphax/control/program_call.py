@@ -7,8 +7,8 @@ What such operations compute is what the program computes.  They differ in how t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, final
 
 from ..core import (
     AbstractValue,
@@ -25,11 +25,14 @@ from ..core import (
     is_zero,
     jaxpr_axis_names,
     operands_as_captures,
+    root_trace,
     without_references,
 )
 from ..core.effects import Effects
 from ..engines import loops
 from ..engines.reference.eager import RunsOnArrays, as_array
+from ..engines.reference.kernel_program import kernel_program
+from ..engines.reference.transformed_replay import applies_programs
 from ..engines.xla.stablehlo import Builder, Value
 from ..lax.ground.linear_structure import batched_first
 from ..transforms.batching import batch_jaxpr, open_batch
@@ -90,16 +93,13 @@ class HoldsProgram(Primitive):
         return self.batch(*args, **params)
 
 
-class ProgramCall(HoldsProgram, RunsOnArrays):
-    """Apply the program."""
+class AppliesProgram(HoldsProgram):
+    """Apply the program: it may stand where the operation does."""
 
     narrow_in_loops = "kept"
 
     def interpret(self, *operands: Operand, **params: Param) -> list[Any]:
         return apply_jaxpr(without_references(params[self.program]), *operands)
-
-    def execute(self, *operands: Operand, **params: Param) -> list[Any]:
-        return [as_array(x) for x in self.interpret(*operands, **params)]
 
     def lower(
         self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Param
@@ -110,6 +110,13 @@ class ProgramCall(HoldsProgram, RunsOnArrays):
         self, b: loops.Builder, outs: Sequence[Any], *operands: loops.Value, **params: Param
     ) -> list[loops.Value]:
         return b.inline(params[self.program], *operands, places=b.places)
+
+
+class ProgramCall(AppliesProgram, RunsOnArrays):
+    """Apply the program to arrays, one operation after the other."""
+
+    def execute(self, *operands: Operand, **params: Param) -> list[Any]:
+        return [as_array(x) for x in self.interpret(*operands, **params)]
 
 
 def batched_in_front(
@@ -220,3 +227,26 @@ class Call(HoldsProgram, HasBodies):
         outer.update(zip(computed, call.outvars, strict=True))
         forwarding = call.replace(outvars=tuple([outer.get(a, a) for a in jaxpr.outvars]))
         return operands_as_captures(forwarding, captured)
+
+
+@final
+class ReplayedProgram(Call, AppliesProgram):
+    """Apply `jaxpr`, as one kernel: a function of the library under eager derivatives and batches.
+
+    Params:
+        jaxpr: the program.
+    """
+
+    name = "replayed"
+
+    def kernel(self, *_: Any, jaxpr: Jaxpr) -> Callable[..., Any] | None:
+        program = kernel_program(jaxpr, list)
+        return None if program is None else program.function
+
+    def evaluate(self, *operands: Any, jaxpr: Jaxpr) -> list[Any]:
+        outs = root_trace().splice(jaxpr, list(map(as_array, operands)))
+        return [as_array(x).to_host() for x in outs]
+
+
+replayed_p = ReplayedProgram()
+applies_programs.append(replayed_p)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from inspect import unwrap
 from typing import Any, TypeVar, final
 
@@ -34,6 +35,7 @@ from ...core import (
     set_current_trace,
     stage_closed,
 )
+from ...core.trace import Trace
 from ...runtime.devices import host_is_default
 from ...util.compiled import twin_in
 from ...util.frames import NOWHERE
@@ -57,6 +59,7 @@ from .replay_signatures import (
     with_operands,
     with_own_arrays,
 )
+from .transformed_replay import TransformedCalls
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ROOT = root_trace()
@@ -112,9 +115,8 @@ def replayed(
                     if own is not None:
                         return call(*own[0], **own[1])
                     result = replay.placed_result(args, kwargs)
-                elif result is None and trace.passes_numbers and is_roots(trace, args, kwargs):
-                    with set_current_trace(_ROOT):
-                        return call(*args, **kwargs)
+                elif result is None and trace.passes_numbers:
+                    result = replay.transformed_result(call, trace, args, kwargs)
                 if result is not None:
                     return result
                 return call_or_recorded(calls, function, args, kwargs)
@@ -148,6 +150,7 @@ class _Replay:
         self._parameters = positions, roles
         self._programs = programs
         self._placed_programs: PlacedPrograms = MemoTable(max_entries=1024)
+        self._transformed = TransformedCalls(function, positions, roles, partial(_staged, function))
         self._met: MemoTable[bool] = MemoTable(max_entries=1024)
 
     def new_result(self, args: Arguments, kwargs: dict[str, Any]) -> Any:
@@ -219,6 +222,20 @@ class _Replay:
             made = None if staged is None else placed_program(name, *staged, place)
             program = self._placed_programs.add(key, made)
         return None if program is None else program(inputs, committed)
+
+    def transformed_result(
+        self, call: Callable[..., Any], trace: Trace, args: Arguments, kwargs: dict[str, Any]
+    ) -> Any:
+        """The result of a call under a trace of derivatives or batches.
+
+        `None` where the function itself is to run.
+        """
+        if is_roots(trace, args, kwargs):
+            with set_current_trace(_ROOT):
+                return call(*args, **kwargs)
+        if not _may_be_replayed(current_config()):
+            return None
+        return self._transformed.result(trace, args, kwargs)
 
 
 @twin_in(compiled)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...array import Array
-from ...core import ShapedArray, aval_of, computes_numbers_at_once
+from ...core import ShapedArray, Tracer, aval_of, computes_numbers_at_once
 from ...core.trace import Trace
 from ...util.parameter_keys import key_of
 
@@ -71,13 +71,18 @@ def _are_numbers(given: Iterable[Any], depth: int = 0) -> bool:
     return True
 
 
+def followed(x: Any) -> Any:
+    """A tracer, or an array that is bound to no device."""
+    return None if type(x) is Array and x._committed else x
+
+
 def signature_of(
     positions: tuple[int, ...],
     roles: dict[str, int],
     args: Arguments,
     kwargs: dict[str, Any],
     inputs: list[Any],
-    take: Callable[[Array], Any] = at_home,
+    take: Callable[[Any], Any] = at_home,
 ) -> tuple[Any, ...] | None:
     """What a program depends on of each argument; None if the call cannot be replayed."""
     count = len(positions)
@@ -89,7 +94,7 @@ def signature_of(
     return None if None in signature else tuple(signature)
 
 
-def _read(x: Any, role: int, inputs: list[Any], take: Callable[[Array], Any]) -> Any:
+def _read(x: Any, role: int, inputs: list[Any], take: Callable[[Any], Any]) -> Any:
     """What a program depends on of an argument; what `take` gives of numbers goes to `inputs`.
 
     The aval of an operand, a static argument's key in a tuple, the kind of a list or tuple of
@@ -97,7 +102,7 @@ def _read(x: Any, role: int, inputs: list[Any], take: Callable[[Array], Any]) ->
     array, or the argument is no constant.
     """
     kind = type(x)
-    if role != STATIC and kind is Array:
+    if role != STATIC and (kind is Array or (take is followed and isinstance(x, Tracer))):
         taken = take(x)
         if taken is None:
             return None
@@ -109,7 +114,7 @@ def _read(x: Any, role: int, inputs: list[Any], take: Callable[[Array], Any]) ->
         aval = aval_of(x)
         inputs.append(np.asarray(x, aval.dtype))
         return aval
-    if role != STATIC and _holds_operands(x):
+    if role != STATIC and _holds_operands(x, (Array, Tracer) if take is followed else Array):
         members = [_read(item, OPERAND, inputs, take) for item in x]
         return None if None in members else (kind, *members)
     if kind not in _CONSTANTS and not _is_constant(x):
@@ -160,11 +165,11 @@ def is_by_value(x: Any) -> bool:
     return type(x) is int and x in _BELOW_ZERO
 
 
-def _holds_operands(x: Any, depth: int = 0) -> bool:
+def _holds_operands(x: Any, kinds: Any, depth: int = 0) -> bool:
     """Whether it is a list or tuple with an array among its members, or theirs."""
     if type(x) not in (list, tuple) or depth == _MOST_NESTED:
         return False
-    return any([type(item) is Array or _holds_operands(item, depth + 1) for item in x])
+    return any([isinstance(item, kinds) or _holds_operands(item, kinds, depth + 1) for item in x])
 
 
 def _is_constant(x: Any) -> bool:

@@ -13,7 +13,14 @@ from typing import Any, final
 
 from ...array import Array
 from ...config import current as current_config
-from ...core import HasAval, Jaxpr, computes_numbers_at_once, is_recording, recording
+from ...core import (
+    HasAval,
+    Jaxpr,
+    computes_numbers_at_once,
+    is_recording,
+    jaxprs_in_params,
+    recording,
+)
 from ...core.trace import Trace
 from ...util.memo import MemoTable, missing
 from .kernel_program import has_kernels
@@ -89,9 +96,15 @@ class TransformedCalls:
     ) -> Staged | None:
         """The program of a call, if it is a row of at least two kernels."""
         staged = self._stage(signature, args, kwargs)
-        if staged is None or len(staged[0].eqns) < 2 or not has_kernels(staged[0]):
+        if staged is None or _operations(staged[0]) < 2 or not has_kernels(staged[0]):
             return None
         return staged
+
+
+def _operations(jaxpr: Jaxpr) -> int:
+    """How many there are, with those of functions that have derivatives of their own."""
+    inner = [x for eqn in jaxpr.eqns for x in jaxprs_in_params(eqn.params)]
+    return len(jaxpr.eqns) + sum(map(_operations, inner))
 
 
 def _applied(

@@ -110,6 +110,21 @@ def integer_cases() -> Iterator[Case]:
         yield f"slice {dtype}", sliced, (np.arange(10.0), x[-6:])
 
 
+def complex_cases() -> Iterator[Case]:
+    ends = np.array([0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan])
+    for dtype in ("float32", "float64"):
+        parts = np.stack(np.meshgrid(ends, ends, ends, ends)).reshape(4, -1).astype(dtype)
+        yield f"complex div {dtype}", quotient_parts, tuple(parts)
+
+
+def quotient_parts(*parts: Any) -> list[Any]:
+    """Real and imaginary parts; signs of zeros, which depend on the formula, are not kept."""
+    quotient = lax.div(lax.complex(*parts[:2]), lax.complex(*parts[2:]))
+    return [
+        lax.add(part, part.dtype.type(0.0)) for part in (lax.real(quotient), lax.imag(quotient))
+    ]
+
+
 def to(dtype: str) -> Callable[[Any], Any]:
     return lambda x: lax.convert_element_type(x, dtype)
 
@@ -128,7 +143,7 @@ def assert_same(label: str, given: np.ndarray[Any, Any], truth: np.ndarray[Any, 
     np.testing.assert_array_equal(np.signbit(given[zeros]), np.signbit(truth[zeros]), label)
 
 
-@pytest.mark.parametrize("cases", [float_cases, integer_cases])
+@pytest.mark.parametrize("cases", [float_cases, integer_cases, complex_cases])
 @pytest.mark.parametrize("kind", ["C", "machine code"])
 def test_special_points(cases: Callable[[], Iterator[Case]], kind: str, tmp_path: Path) -> None:
     library = CLibrary(tmp_path, ("-O0",)) if kind == "C" else MachineCodes()

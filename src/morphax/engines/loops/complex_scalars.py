@@ -138,35 +138,35 @@ def sign(w: Writer, z: Operand) -> Operand:
 
 
 def quotient(w: Writer, u: Operand, v: Operand) -> Operand:
-    """u / v, with the infinities and zeros of C99, annex G.5.1."""
+    """u / v, with the infinities and zeros of C99, annex G.5.1.
+
+    All cases are two numerators over one real divisor, so that special ones cost two choices:
+    0 for it gives infinities, ∞ gives zeros, and a NaN stays one whatever it is divided by.
+    """
     left, right = wide_parts(w, u), wide_parts(w, v)
-    plain = _plain_quotient if has_narrow_parts(u) else _scaled_quotient
-    found = plain(w, left, right)
-    zero, infinity = like(w, left[0], 0.0), like(w, left[0], math.inf)
     u_is_infinite, v_is_infinite = has_part(w, "inf", left), has_part(w, "inf", right)
-    outside = w.op("or", u_is_infinite, has_part(w, "nan", left))
-    u_is_finite = w.op("not", outside)
-    v_is_finite = w.op("not", w.op("or", v_is_infinite, has_part(w, "nan", right)))
     x, y = [w.select(u_is_infinite, _corner(w, part), part) for part in left]
     c, d = [w.select(v_is_infinite, _corner(w, part), part) for part in right]
-    direction = product(w, (x, y), (c, w.op("neg", d)))
-    is_zero = w.all_of([w.op("eq", part, zero) for part in right])
-    unknown = w.all_of([w.op("ne", part, part) for part in left])
-    for where, factor, along in (
-        (w.op("and", u_is_infinite, v_is_finite), infinity, direction),
-        (w.op("and", u_is_finite, v_is_infinite), zero, direction),
-        (
-            w.op("and", is_zero, w.op("not", unknown)),
-            w.op("copysign", infinity, right[0]),
-            left,
-        ),
-    ):
-        (x, y), (p, q) = found, along
-        found = (
-            w.select(where, w.op("mul", factor, p), x),
-            w.select(where, w.op("mul", factor, q), y),
-        )
-    return made(w, found, u.dtype)
+    numerators = product(w, (x, y), (c, w.op("neg", d)))
+    zero, infinity, nan = [like(w, x, value) for value in (0.0, math.inf, math.nan)]
+    if has_narrow_parts(u):
+        # float64 has room for the squares of the parts.
+        size = w.op("add", w.op("mul", c, c), w.op("mul", d, d))
+        is_zero = w.op("eq", size, zero)
+    else:
+        is_special = w.op("or", u_is_infinite, v_is_infinite)
+        scaled_numerators, size = _scaled_quotient(w, left, right)
+        numerators = _either(w, is_special, numerators, scaled_numerators)
+        is_zero = w.all_of([w.op("eq", part, zero) for part in right])
+    size = w.select(v_is_infinite, infinity, size)
+    size = w.select(u_is_infinite, w.select(v_is_infinite, nan, zero), size)
+    size = w.select(is_zero, w.op("copysign", zero, right[0]), size)
+    x, y = _either(w, is_zero, left, numerators)
+    return made(w, (w.op("div", x, size), w.op("div", y, size)), u.dtype)
+
+
+def _either(w: Writer, where: Operand, yes: Pair, no: Pair) -> Pair:
+    return w.select(where, yes[0], no[0]), w.select(where, yes[1], no[1])
 
 
 def _corner(w: Writer, x: Operand) -> Operand:
@@ -175,16 +175,8 @@ def _corner(w: Writer, x: Operand) -> Operand:
     return w.op("copysign", flag, x)
 
 
-def _plain_quotient(w: Writer, left: Pair, right: Pair) -> Pair:
-    """The quotient of numbers whose squares float64 holds."""
-    c, d = right
-    size = w.op("add", w.op("mul", c, c), w.op("mul", d, d))
-    x, y = product(w, left, (c, w.op("neg", d)))
-    return w.op("div", x, size), w.op("div", y, size)
-
-
-def _scaled_quotient(w: Writer, left: Pair, right: Pair) -> Pair:
-    """The quotient by Smith's algorithm: the divisor's larger part goes out."""
+def _scaled_quotient(w: Writer, left: Pair, right: Pair) -> tuple[Pair, Operand]:
+    """Numerators and divisor by Smith's algorithm: the divisor's larger part goes out."""
     (a, b), (c, d) = left, right
     is_first = w.op("ge", w.op("fabs", c), w.op("fabs", d))
     larger, smaller = w.select(is_first, c, d), w.select(is_first, d, c)
@@ -194,7 +186,7 @@ def _scaled_quotient(w: Writer, left: Pair, right: Pair) -> Pair:
     x = w.op("add", p, w.op("mul", q, ratio))
     turned = w.op("sub", q, w.op("mul", p, ratio))
     y = w.select(is_first, turned, w.op("neg", turned))
-    return w.op("div", x, size), w.op("div", y, size)
+    return (x, y), size
 
 
 # Exponentials and logarithms

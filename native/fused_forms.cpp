@@ -35,10 +35,18 @@ void repeat(std::uint64_t number, std::size_t count, std::uint64_t* out) {
   for (std::size_t i = 0; i < count; ++i) out[i] = number;
 }
 
-// What is too much of a number the next one overwrites.
+// What is too much of a number the next one overwrites.  Where one store is enough, no loop asks
+// for more.
 #define MORPHAX_REPEAT_EACH(T)                                                       \
   MORPHAX_VECTORIZED_INTEGERS                                                        \
   void repeat_each(const T* numbers, std::size_t count, std::size_t times, T* out) { \
+    if (times <= kTogether) {                                                        \
+      for (std::size_t i = 0; i < count; ++i, out += times) {                        \
+        const T number = numbers[i];                                                 \
+        for (std::size_t j = 0; j < kTogether; ++j) out[j] = number;                 \
+      }                                                                              \
+      return;                                                                        \
+    }                                                                                \
     for (std::size_t i = 0; i < count; ++i, out += times) {                          \
       const T number = numbers[i];                                                   \
       for (std::size_t first = 0; first < times; first += kTogether) {               \

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 
 #include "elementary.h"
 #include "kernels.h"
@@ -55,16 +57,27 @@ namespace morphax::fused {
     }                                                                                    \
   }
 
-// NaN if either is; of 0 and -0, 0 is the larger one.
+// Numbers of which neither is NaN, and the sum of others.
+template <typename T>
+MORPHAX_INLINE T if_ordered(T x, T y, T value) {
+  return __builtin_isunordered(x, y) ? x + y : value;
+}
+// NaN if either is; of 0 and -0, 0 is the larger one.  Of equal numbers a processor's maximum is
+// the second one: the common bits of both orders are those of 0.
 template <typename T>
 MORPHAX_INLINE T larger(T x, T y) {
-  return x > y ? x : x < y ? y : x == y && x != 0 ? x : x + y;
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const T one = x > y ? x : y, other = y > x ? y : x;
+  const Bits bits = elementary::bits_as<Bits>(one) & elementary::bits_as<Bits>(other);
+  return if_ordered(x, y, elementary::bits_as<T>(bits));
 }
 // The same of -x and -y, but for NaN, which keeps its sign.
 template <typename T>
 MORPHAX_INLINE T smaller(T x, T y) {
-  const T of_equals = x != 0 ? x : -(-x - y);
-  return x < y ? x : x > y ? y : x == y ? of_equals : x + y;
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const T one = x < y ? x : y, other = y < x ? y : x;
+  const Bits bits = elementary::bits_as<Bits>(one) | elementary::bits_as<Bits>(other);
+  return if_ordered(x, y, elementary::bits_as<T>(bits));
 }
 
 template <typename T>

@@ -266,12 +266,25 @@ Matrix<T> matrix_of(PyArrayObject* array, std::int64_t i) {
           PyArray_STRIDE(array, axis) / kItem, PyArray_STRIDE(array, axis + 1) / kItem};
 }
 
+// A stack of matrices of one row, or of one column, as rows.
+template <typename T>
+Matrix<T> rows_of(PyArrayObject* array, std::int64_t count, std::int64_t size, int axis) {
+  constexpr auto kItem = static_cast<std::int64_t>(sizeof(T));
+  const auto* first = static_cast<const T*>(PyArray_DATA(array));
+  return {first, count, size, PyArray_STRIDE(array, 0) / kItem,
+          PyArray_STRIDE(array, axis) / kItem};
+}
+
 // Threads share the matrices of a stack, or else what is to be done for each.
 template <typename T>
 void multiply_stacks(PyArrayObject* x, PyArrayObject* y, std::int64_t count, void* out) {
   auto* results = static_cast<T*>(out);
   const Matrix<T> a = matrix_of<T>(x, 0), b = matrix_of<T>(y, 0);
   const std::int64_t size = a.rows * b.columns, work = size * a.columns / kProductsOfElement;
+  if (size == 1 && PyArray_NDIM(x) == 3 &&
+      multiply_pairs(rows_of<T>(x, count, a.columns, 2), rows_of<T>(y, count, a.columns, 1),
+                     results))
+    return;
   const auto run = [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i)
       multiply_any(matrix_of<T>(x, i), matrix_of<T>(y, i), results + i * size);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "kernels.h"
@@ -25,6 +26,8 @@ constexpr std::int64_t kColumns = 256;
 constexpr std::int64_t kRows = 256;
 // Shorter rows have no vectors of their own.
 constexpr std::int64_t kShortRow = 16;
+// Pairs of short rows that are turned at a time: all of them stay in the nearest cache.
+constexpr std::int64_t kPairs = 64;
 
 template <typename T>
 [[gnu::always_inline]] inline T sum_of_products(const T* a, const T* b, std::int64_t count) {
@@ -61,6 +64,37 @@ template <typename T>
   }
 }
 
+// Elements of rows from `top` on, those of all rows at the same place side by side.
+template <typename T>
+[[gnu::always_inline]] inline void turn_pairs(const Matrix<T>& from, std::int64_t top,
+                                              std::int64_t rows, T* to) {
+  const T* first = from.first + top * from.down;
+  if (from.across == 1)
+    return turned_squares::turn_rows(first, from.down, rows, from.columns, to, kPairs);
+  for (std::int64_t k = 0; k < from.columns; ++k) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      to[k * kPairs + i] = first[i * from.down + k * from.across];
+  }
+}
+
+// Sums of products of short rows with others, in their order; those of float32 in double precision,
+// as the BLAS adds so few.
+template <typename T>
+[[gnu::always_inline]] inline void sums_of_pairs(const Matrix<T>& a, const Matrix<T>& b,
+                                                 std::int64_t top, T* out) {
+  using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
+  const std::int64_t rows = std::min(kPairs, a.rows - top);
+  T left[kShortRow * kPairs], right[kShortRow * kPairs];
+  turn_pairs(a, top, rows, left);
+  turn_pairs(b, top, rows, right);
+  Sum sums[kPairs] = {};
+  for (std::int64_t k = 0; k < a.columns; ++k) {
+    const T *x = left + k * kPairs, *y = right + k * kPairs;
+    for (std::int64_t i = 0; i < rows; ++i) sums[i] += static_cast<Sum>(x[i] * y[i]);
+  }
+  for (std::int64_t i = 0; i < rows; ++i) out[top + i] = static_cast<T>(sums[i]);
+}
+
 // Adds four columns, each times a number, to a vector.
 template <typename T>
 [[gnu::always_inline]] inline void add_columns(const T* a, std::int64_t across, const T* x,
@@ -79,6 +113,10 @@ template <typename T>
   void along_short_rows(const T* a, std::int64_t down, std::int64_t rows, const T* x,              \
                         std::int64_t count, T* sums) {                                             \
     sums_of_rows(a, down, rows, x, count, sums);                                                   \
+  }                                                                                                \
+  MORPHAX_VECTORIZED                                                                               \
+  void along_pairs(const Matrix<T>& a, const Matrix<T>& b, std::int64_t top, T* out) {             \
+    sums_of_pairs(a, b, top, out);                                                                 \
   }                                                                                                \
   MORPHAX_VECTORIZED                                                                               \
   void add_four(const T* a, std::int64_t across, const T* x, std::int64_t rows, T* sums) {         \
@@ -166,6 +204,22 @@ void multiply_vector(const Matrix<T>& a, const T* x, std::int64_t step, T* out) 
   by_rows(Matrix<T>{copy.data(), a.rows, a.columns, a.columns, 1}, x, out);
 }
 
+template <typename T>
+bool multiply_pairs(const Matrix<T>& a, const Matrix<T>& b, T* out) {
+  if (a.columns >= kShortRow) return false;
+  const std::int64_t pieces = (a.rows + kPairs - 1) / kPairs;
+  in_pieces(pieces, a.rows * a.columns, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t piece = first; piece < last; ++piece) along_pairs(a, b, piece * kPairs, out);
+  });
+  return true;
+}
+
+template bool multiply_pairs(const Matrix<float>&, const Matrix<float>&, float*);
+template bool multiply_pairs(const Matrix<double>&, const Matrix<double>&, double*);
+template bool multiply_pairs(const Matrix<std::uint32_t>&, const Matrix<std::uint32_t>&,
+                             std::uint32_t*);
+template bool multiply_pairs(const Matrix<std::uint64_t>&, const Matrix<std::uint64_t>&,
+                             std::uint64_t*);
 template void multiply_vector(const Matrix<float>&, const float*, std::int64_t, float*);
 template void multiply_vector(const Matrix<double>&, const double*, std::int64_t, double*);
 template void multiply_vector(const Matrix<std::uint32_t>&, const std::uint32_t*, std::int64_t,

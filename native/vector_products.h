@@ -17,4 +17,9 @@ struct Matrix {
 template <typename T>
 void multiply_vector(const Matrix<T>& a, const T* x, std::int64_t step, T* out);
 
+// Writes the product of each short row of a matrix and that of another one; false, and nothing is
+// written, if rows are long.
+template <typename T>
+bool multiply_pairs(const Matrix<T>& a, const Matrix<T>& b, T* out);
+
 }  // namespace morphax::products

@@ -73,9 +73,9 @@ MORPHAX_INLINE double sum_with_growth(double first, double lost, const Reduced& 
   return sum + (lost_in_sum + (lost + (x.lost + curve)));
 }
 
-// 2ⁿ for normal results.
-MORPHAX_INLINE double power_of_two(const Reduced& x) {
-  return bits_as<double>((bits_as<u64>(x.shifted) << 52) + bits_as<u64>(1.0));
+// 2ⁿ times a power of two, for normal results.
+MORPHAX_INLINE double power_of_two(const Reduced& x, double scale = 1) {
+  return bits_as<double>((bits_as<u64>(x.shifted) << 52) + bits_as<u64>(scale));
 }
 
 // 2ⁿ y for n of at most 2000, in two factors, neither of which leaves the range.
@@ -134,9 +134,20 @@ MORPHAX_INLINE double hyperbolic_sine(double x) {
   return x != x ? x : __builtin_copysign(size < 1 ? near : far, x);
 }
 
+// eʳ − 1, where what its last roundings lose is of no weight.
+MORPHAX_INLINE double growth_of(double r) {
+  constexpr double kEven[] = {2.7631355812588467e-07, 2.480148973408092e-05, 0.0013888888947215243,
+                              0.041666666666514654, 0.5000000000000013},
+                   kOdd[] = {2.5117112104073173e-08, 2.7557218796208307e-06, 0.0001984126991439839,
+                             0.008333333333308707, 0.16666666666666696};
+  const double square = r * r;
+  return r + square * (polynomial(kEven, square) + r * polynomial(kOdd, square));
+}
+
 // 1 − 2 / (e²ˣ + 1), which is half there where the polynomial takes over.
 MORPHAX_INLINE double hyperbolic_tangent(double x) {
   constexpr double kHalfThere = 0.55, kOne = 20;
+  constexpr u64 kSign = u64{1} << 63;
   // (tanh x / x − 1) / x² in x²; every second power by itself.
   constexpr double kEven[] = {-0.00021030207971180394, -0.0014532166787835333,
                               -0.008863194501581234, -0.05396825387606767, -0.33333333333332316},
@@ -145,16 +156,24 @@ MORPHAX_INLINE double hyperbolic_tangent(double x) {
   const double size = __builtin_fabs(x), square = x * x, fourth = square * square;
   // NaN is not bounded.
   const Reduced of = reduced(2 * (size > kOne ? kOne : size));
-  const double power = power_of_two(of), growth = of.r + curve_of(of.r);
-  const double far = 1 - 2 / (growth * power + (power + 1));
+  const double power = power_of_two(of);
+  const double far = 1 - 2 / (growth_of(of.r) * power + (power + 1));
   const double value = polynomial(kEven, fourth) + square * polynomial(kOdd, fourth);
   const double near = size + size * (square * value);
-  return __builtin_copysign(size < kHalfThere ? near : far, x);
+  const double value_of_size = size < kHalfThere ? near : far;
+  // Of positive numbers the sign is a bit more.
+  return bits_as<double>(bits_as<u64>(value_of_size) | (bits_as<u64>(x) & kSign));
+}
+
+// eˣ for x of at most 0.  The second factor of 2ⁿ is the same for all.
+MORPHAX_INLINE double small_exponential(double x) {
+  const Reduced of = reduced(x < -746 ? -746 : x);
+  return sum_with_growth(1, 0, of) * power_of_two(of, 0x1p512) * 0x1p-512;
 }
 
 // By the exponential that is at most 1, so that results next to 0 have their digits.
 MORPHAX_INLINE double sigmoid(double x) {
-  const double exponent = -__builtin_fabs(x), power = exponential(exponent);
+  const double exponent = -__builtin_fabs(x), power = small_exponential(exponent);
   const double value = (x < 0 ? power : 1) / (1 + power);
   // Compilers that have a difference for a sum with the negative turn the sign of NaN.
   return x != x ? exponent : value;

@@ -115,6 +115,33 @@ def test_stacks(sizes: tuple[int, int, int], shared_by: None) -> None:
         np.testing.assert_array_equal(result, np.reshape(each, (count, rows, columns)))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint64])
+@pytest.mark.parametrize("count", [0, 1, 63, 65, 300])
+def test_pairs_of_short_rows_are_summed_in_their_order(
+    count: int, dtype: Any, shared_by: None
+) -> None:
+    draw = np.random.default_rng(0)
+    numbers = (draw.normal(size=(2, count, 15)) * 1e4).astype(np.int64).astype(dtype)
+    if np.issubdtype(dtype, np.floating):
+        numbers *= dtype(1 / 3)
+        special = draw.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 1e38, 1e-42], numbers.shape)
+        numbers = np.where(draw.random(numbers.shape) < 0.03, special, numbers).astype(dtype)
+    for terms in (0, 1, 2, 3, 7, 15):
+        rows, others = numbers[..., :terms]
+        with np.errstate(invalid="ignore", over="ignore"):
+            sums = np.zeros(count, np.float64 if dtype == np.float32 else dtype)
+            for product in (rows * others).T:
+                sums += product
+            expected = sums.astype(dtype)
+        for x in _layouts(rows)[:4]:
+            result = native.product(x[:, None], others[:, :, None])
+            assert result.dtype == dtype
+            np.testing.assert_array_equal(result.reshape(count), expected)
+        with override(enable_x64=True):
+            found = jnp.einsum("ij,ij->i", jnp.asarray(rows), jnp.asarray(others))
+            np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [((500, 501), (501, 502)), ((900, 901), (901, 1)), ((1, 901), (901, 900)),

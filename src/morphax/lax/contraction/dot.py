@@ -38,6 +38,7 @@ from ..ground.out_sharding import names_along, puts_off_sums, split_beside, unsu
 from ..shape.resharding import split_as
 from .matrix_products import (
     accumulator,
+    are_short_rows,
     check_axes,
     checked_preference,
     contract,
@@ -148,7 +149,8 @@ class DotGeneral(Primitive):
         large = is_large(x.shape, y.shape, dimension_numbers)
         if in_order and not large:
             return np.dot
-        multiply = native_product if large else np.matmul
+        is_native = large or are_short_rows(x.shape, y.shape, dimension_numbers)
+        multiply = native_product if is_native else np.matmul
         return stacked_product(x.shape, y.shape, dimension_numbers, multiply)
 
     def lower(

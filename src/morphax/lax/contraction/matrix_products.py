@@ -28,6 +28,9 @@ _native: Any = part("products")
 LARGE: Final = 1 << 18
 """Products of elements, from which on the BLAS divides them among threads that wait for others."""
 
+_SHORT_ROW: Final = 16
+"""Elements of a row that is long enough for vectors of its own."""
+
 native_product: Any = getattr(_native, "product", None)
 """The product of two matrices, or of stacks, of floats or integers of 32 or 64 bits, by threads of
 ours."""
@@ -162,6 +165,17 @@ def is_large(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> bool:
     (lhs, _), (batch, _) = numbers
     stacked, shared = (math.prod([x[i] for i in axes]) for axes in (batch, lhs))
     return native_product is not None and math.prod(x) * math.prod(y) > LARGE * shared * stacked**2
+
+
+def are_short_rows(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> bool:
+    """Whether operands of two shapes are rows of a few numbers, each for one row of the other.
+
+    The BLAS is called for each pair of them.
+    """
+    (lhs, _), (batch, _) = numbers
+    stacked, terms = (math.prod([x[i] for i in axes]) for axes in (batch, lhs))
+    are_pairs = bool(batch) and math.prod(x) == math.prod(y) == stacked * terms
+    return native_product is not None and are_pairs and terms < _SHORT_ROW
 
 
 def integer_product(x: Any, y: Any, numbers: Any, out: Any) -> Callable[..., Any]:

@@ -53,6 +53,10 @@ OF_JAX: dict[str, Callable[[Any, Any], Any]] = {
     "eager softmax": lambda jax, x: jax.nn.softmax(x),
     "eager grad of sin": lambda jax, x: jax.grad(jax.numpy.sin)(1.0),
     "eager vmap of dot": lambda jax, x: jax.vmap(jax.numpy.dot)(x[:, None], x[:, None]),
+    "eager grad of gelu": lambda jax, x: jax.grad(lambda x: jax.nn.gelu(x).sum())(x),
+    "eager grad of logsumexp": lambda jax, x: jax.grad(jax.nn.logsumexp)(x),
+    "eager grad of var": lambda jax, x: jax.grad(jax.numpy.var)(x),
+    "eager vmap of softmax": lambda jax, x: jax.vmap(jax.nn.softmax)(x.reshape(2, 5)),
     "eager random.split": lambda jax, x: jax.random.split(jax.random.key(0)),
 }
 

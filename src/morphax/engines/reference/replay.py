@@ -150,7 +150,8 @@ class _Replay:
         self._parameters = positions, roles
         self._programs = programs
         self._placed_programs: PlacedPrograms = MemoTable(max_entries=1024)
-        self._transformed = TransformedCalls(function, positions, roles, partial(_staged, function))
+        # Made when it is needed: there are hundreds of functions.
+        self._transformed: TransformedCalls | None = None
         self._met: MemoTable[bool] = MemoTable(max_entries=1024)
 
     def new_result(self, args: Arguments, kwargs: dict[str, Any]) -> Any:
@@ -235,6 +236,9 @@ class _Replay:
                 return call(*args, **kwargs)
         if not _may_be_replayed(current_config()):
             return None
+        if self._transformed is None:
+            stage = partial(_staged, self._function)
+            self._transformed = TransformedCalls(self._function, *self._parameters, stage)
         return self._transformed.result(trace, args, kwargs)
 
 

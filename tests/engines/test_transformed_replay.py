@@ -173,6 +173,18 @@ def test_bound_arrays_are_computed_where_they_are() -> None:
         np.testing.assert_allclose(result, function(X), 1e-5, 1e-8)
 
 
+@pytest.mark.parametrize("way", [jax.vmap, lambda f: jax.vmap(jax.vmap(f))])
+def test_numpys_arrays_are_seen_by_the_function(way: Any) -> None:
+    """Words of 64 bits are refused where 32 are meant, though a member of a batch has 32."""
+    words = np.ones((3, 4, 2), np.uint64) if way is not jax.vmap else np.ones((3, 2), np.uint64)
+    for _ in range(8):
+        with pytest.raises(TypeError, match="uint64"):
+            way(jax.random.bits)(words)
+    narrow = jnp.asarray(words.astype(np.uint32))
+    for _ in range(8):
+        assert way(jax.random.bits)(narrow).shape == words.shape[:-1]
+
+
 def test_user_rules_are_asked() -> None:
     asked = []
 

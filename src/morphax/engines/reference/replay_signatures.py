@@ -72,8 +72,13 @@ def _are_numbers(given: Iterable[Any], depth: int = 0) -> bool:
 
 
 def followed(x: Any) -> Any:
-    """A tracer, or an array that is bound to no device."""
-    return None if type(x) is Array and x._committed else x
+    """An array that is bound to no device, or a tracer that stands for one or for a Python number.
+
+    One that stands for an array of NumPy's may have a narrower type than this has.
+    """
+    numbers = x.get_referent() if isinstance(x, Tracer) else x
+    is_ours = not numbers._committed if type(numbers) is Array else type(numbers) is float
+    return x if is_ours else None
 
 
 def signature_of(

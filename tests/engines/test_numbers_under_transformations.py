@@ -14,6 +14,7 @@ from benchmarks.groups import function_calls
 from morphax import lax
 from morphax.config import override
 from morphax.engines.reference.replay import replayed
+from tests.descriptions import described
 
 X = jnp.arange(1.0, 4.0)
 SPECIAL = np.array([0, -0.0, np.nan, np.inf, -np.inf, 1, -1, 0.5, 2, 1e-40, 3e38, -2.5], np.float32)
@@ -54,19 +55,6 @@ def at_compile_time(run: Callable[[Any], Any]) -> Any:
 
 WAYS = [gradient, tangents, members, gradients_of_members, second_derivatives, named_members]
 WAYS += [at_compile_time]
-
-
-def described(result: Any) -> list[Any]:
-    """Types, places and bytes of results; the sign of NaN means nothing."""
-    found = []
-    for x in jax.tree.leaves(result):
-        is_key = isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
-        host = np.asarray(jax.random.key_data(x) if is_key else x)
-        if host.dtype.kind in "fc":
-            host = np.where(np.isnan(host), np.nan, host).astype(host.dtype)
-        place = getattr(x, "sharding", None), getattr(x, "committed", None)
-        found.append((type(x), getattr(x, "aval", None), place, host.tobytes()))
-    return found
 
 
 def inside(way: Callable[..., Any], call: Callable[[], Any]) -> list[Any]:

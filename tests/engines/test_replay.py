@@ -20,6 +20,7 @@ from morphax.engines.reference import fusion
 from morphax.engines.reference.kernel_program import kernel_program
 from morphax.engines.reference.replay import replayed
 from morphax.engines.reference.views import copied, view_of
+from tests.descriptions import described
 from tests.tracing import calls_of, work_of
 
 X = jnp.arange(-3.0, 3.0)
@@ -98,23 +99,8 @@ def test_first_calls_have_the_bits_of_later_ones(part: int) -> None:
             continue  # It gives other numbers each time.
         call = eval(f"lambda: {text}", names)
         with override(replay_first_calls=False):
-            first, *others = [_described(call()) for _ in range(3)]
+            first, *others = [described(call()) for _ in range(3)]
         assert others == [first, first], text
-
-
-def _described(result: Any) -> list[Any]:
-    """Types and bytes of results; the sign of NaN means nothing."""
-    found = []
-    for x in jax.tree.leaves(result):
-        host = np.asarray(jax.random.key_data(x) if _is_key(x) else x)
-        if host.dtype.kind in "fc":
-            host = np.where(np.isnan(host), np.nan, host).astype(host.dtype)
-        found.append((getattr(x, "aval", None), host.tobytes()))
-    return found
-
-
-def _is_key(x: Any) -> bool:
-    return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
 
 
 def test_a_program_is_made_at_the_second_call_of_few_numbers() -> None:
@@ -565,5 +551,5 @@ def test_different_elements_are_found_between_two_programs(options: dict[str, An
         ]
         for call in calls:
             with override(debug_infs=True):
-                alone = _described(call())
-            assert [_described(call()) for _ in range(3)] == [alone] * 3
+                alone = described(call())
+            assert [described(call()) for _ in range(3)] == [alone] * 3

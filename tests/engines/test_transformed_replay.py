@@ -18,6 +18,7 @@ from morphax.control.program_call import replayed_p
 from morphax.core import aval_of, check_jaxpr
 from morphax.engines.reference import replay_signatures
 from morphax.engines.reference.replay import replayed
+from tests.descriptions import numbers
 from tests.tracing import calls_of
 
 X = jnp.array([0.3, -0.0, 1.5, 0.7])
@@ -72,11 +73,6 @@ def result_of(way: Way, function: Callable[..., Any], operands: Any) -> Any:
     except Exception as error:
         return type(error)
     return result
-
-
-def numbers(x: Any) -> Any:
-    is_key = jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
-    return np.asarray(jax.random.key_data(x) if is_key else x)
 
 
 def public_functions() -> list[tuple[str, Callable[..., Any], list[Any]]]:

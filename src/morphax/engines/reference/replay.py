@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from inspect import unwrap
 from typing import Any, TypeVar, final
 
@@ -237,7 +236,7 @@ class _Replay:
         if not _may_be_replayed(current_config()):
             return None
         if self._transformed is None:
-            stage = partial(_staged, self._function)
+            stage = functools.partial(_staged, self._function)
             self._transformed = TransformedCalls(self._function, *self._parameters, stage)
         return self._transformed.result(trace, args, kwargs)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import morphax.numpy as jnp
+from morphax.config import override
 from morphax.engines.loops import loop_program
 from morphax.engines.loops.memory import with_shared_memory
 from morphax.engines.native.cost_model import judged
@@ -78,9 +79,11 @@ def work_of(function: Callable[..., Any], count: int) -> tuple[int, int]:
     return calls, text.count("\n")
 
 
+@pytest.mark.parametrize("finds_steps", [True, False], ids=["found", "as they are"])
 @pytest.mark.parametrize("function", [numbers, arrays, web, products, different])
-def test_ten_times_the_program(function: Callable[..., Any]) -> None:
-    work_of(function, 3)
-    few, many = work_of(function, 40), work_of(function, 400)
+def test_ten_times_the_program(function: Callable[..., Any], finds_steps: bool) -> None:
+    with override(find_repeated_steps=finds_steps):
+        work_of(function, 3)
+        few, many = work_of(function, 40), work_of(function, 400)
     for less, more in zip(few, many, strict=True):
         assert more <= 11 * less

@@ -11,6 +11,7 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
+from morphax.config import override
 from morphax.engines.loops import LoopProgram, NotALoopProgram
 from morphax.engines.native import shared_loops
 from morphax.engines.native.llvm_text import llvm_module
@@ -39,7 +40,9 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> Limits:
 
 
 def loops_of(function: Callable[..., Any], *operands: Any) -> LoopProgram:
-    return checked_program(make_jaxpr(function)(*operands), "f")
+    """What is repeated in Python stays in the program as often."""
+    with override(find_repeated_steps=False):
+        return checked_program(make_jaxpr(function)(*operands), "f")
 
 
 def assert_same(limits: Limits, function: Callable[..., Any], *operands: Any) -> int:

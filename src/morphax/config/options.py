@@ -207,9 +207,8 @@ class Config:
     chain_code: bool = option(
         True, "Make machine code of eager operations on many numbers that have taken long."
     )
-    branch_formulas: bool = option(
-        True, "Leave out the ways of a formula that no number needs.", trace=True
-    )
+    branch_formulas: bool = option(True, "Leave out ways of formulas without need.", trace=True)
+    find_repeated_steps: bool = option(True, "Write steps that repeat as loops.", trace=True)
     cut_fusions: bool = option(True, "Compute no value of a chain too often.", trace=True)
     derive_residuals: bool = option(
         True, "Compute residuals of loops again that quickly follow from others.", trace=True

@@ -39,8 +39,12 @@ class NotALoopProgram(TypeError):
 class Builder:
     """The program that is being written."""
 
-    def __init__(self, where: str, name: str, *, has_vectors: bool) -> None:
+    def __init__(
+        self, where: str, name: str, *, has_vectors: bool, prepared: Callable[[Jaxpr], Jaxpr]
+    ) -> None:
         self.where = where
+        # What is done to each program before it is written.
+        self.prepared = prepared
         self.constants_name = f"{name}_constant"
         self.writer = Writer()
         self.fusion = Fusion(self.writer, has_vectors=has_vectors)
@@ -68,6 +72,7 @@ class Builder:
         self, jaxpr: Jaxpr, *operands: Value, places: Sequence[Place | None] = ()
     ) -> list[Value]:
         """Write the equations of a program; its results, at `places` where these are given."""
+        jaxpr = self.prepared(jaxpr)
         env = Environment(self, jaxpr)
         for var, value in zip(jaxpr.invars, operands, strict=True):
             env.bind(var, value)

@@ -88,6 +88,7 @@ def repeated(
     initial: Sequence[Value],
     xs: Sequence[Value],
     ys: Sequence[Any],
+    at_once: int = 1,
 ) -> list[Value]:
     """The results of a scan: the carry after all steps, and what the steps gave, stacked.
 
@@ -96,6 +97,7 @@ def repeated(
         params: of the scan: `jaxpr` maps consts, carry, slices of xs to carry, slices of ys.
         consts, initial, xs: the operands.
         ys: avals of the stacked results.
+        at_once: how many steps are written one after the other.
     """
     jaxpr, length, reverse = params["jaxpr"], params["length"], params["reverse"]
     if not length:
@@ -105,22 +107,27 @@ def repeated(
     outs = [b.new(aval, count + i, "ys") for i, aval in enumerate(ys)]
     carry = Carry(b, initial, [*consts, *xs])
 
-    def step(i: Index) -> None:
-        position = i.times(-1).plus(length - 1) if reverse else i
-        slices = [_slice(b, x, position) for x in xs]
-        there = [_slice_place(place, position) for place in outs]
-        results = b.inline(
-            jaxpr, *consts, *carry.values(), *slices, places=[*[None] * count, *there]
-        )
-        for place, value in zip(there, results[count:], strict=True):
-            b.fusion.fill(place, value)
-        carry.update(results[:count])
+    def steps(first: Index, number: int) -> None:
+        values: Sequence[Value] = carry.values()
+        for j in range(number):
+            i = first.plus(j)
+            position = i.times(-1).plus(length - 1) if reverse else i
+            slices = [_slice(b, x, position) for x in xs]
+            there = [_slice_place(place, position) for place in outs]
+            values = b.inline(jaxpr, *consts, *values, *slices, places=[*[None] * count, *there])
+            for place, value in zip(there, values[count:], strict=True):
+                b.fusion.fill(place, value)
+            values = values[:count]
+        carry.update(values)
 
     def loop() -> None:
-        if length == 1:
-            step(Index())
+        whole = length // at_once
+        if whole > 1:
+            b.writer.loop(whole, lambda i: steps(i.times(at_once), at_once))
         else:
-            b.writer.loop(length, step)
+            steps(Index(), at_once)
+        if rest := length % at_once:
+            steps(Index().plus(length - rest), rest)
 
     b.within(carry.buffers, loop)
     stacked = [b.placed(aval.shape, place) for aval, place in zip(ys, outs, strict=True)]

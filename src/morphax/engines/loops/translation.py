@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...config import current as current_config
 from ...core import Jaxpr, without_references
 from ...core.dce import eliminate_dead_code
 from .accumulators import with_accumulators
@@ -13,6 +14,7 @@ from .narrow import is_narrow
 from .outer_memory import outer_buffer, received, sent
 from .parts import without_complex
 from .program import Buffer, Kind, LoopProgram
+from .repeats import with_steps_found
 from .values import Place
 
 
@@ -43,7 +45,9 @@ def loop_program(
     """
     if not is_live:
         jaxpr, _ = eliminate_dead_code(without_references(jaxpr))
-    b = Builder(where, name, has_vectors=has_vectors)
+    finds_steps = has_vectors and current_config().find_repeated_steps
+    prepared = with_steps_found if finds_steps else _as_it_is
+    b = Builder(where, name, has_vectors=has_vectors, prepared=prepared)
     memory = b.writer
     given = [
         outer_buffer(b, text, aval, Kind.INPUT)
@@ -78,3 +82,8 @@ def loop_program(
         program = without_complex(program)
     live = without_dead_code(program)
     return with_accumulators(live) if has_vectors else live
+
+
+def _as_it_is(jaxpr: Jaxpr) -> Jaxpr:
+    """C is read by people, who know their program step by step."""
+    return jaxpr

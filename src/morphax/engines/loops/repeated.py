@@ -1,0 +1,104 @@
+"""Steps that were found again in a program: the operations that stand for them.
+
+`engines.loops.repeats` writes programs with these, which nothing but a builder of loops sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from ...core import (
+    Jaxpr,
+    Primitive,
+    ShapedArray,
+    like,
+    not_batchable,
+    not_differentiable,
+    not_linear,
+)
+from ...core.missing_rules import NoRule
+from .builder import Builder
+from .control import repeated
+from .values import Value
+
+_LATE = "it arises when a program is written as loops, after all transformations"
+
+
+class _OfLoops(Primitive):
+    """An operation of programs that are on their way to loops."""
+
+    narrow_in_loops = "kept"
+    evaluate = NoRule("evaluate", _LATE)
+    lower = NoRule("lower", _LATE)
+    jvp = not_differentiable(_LATE)
+    transpose = not_linear(_LATE)
+    batch = not_batchable(_LATE)
+
+
+@final
+class RepeatedSteps(_OfLoops):
+    """Steps one after the other: what a `scan` does.
+
+    Params:
+        jaxpr: a step: constants, what is carried, slices of xs → what is carried, slices of ys.
+        length: number of steps.
+        num_consts, num_carry: how many operands are constants, and are carried; the others are xs.
+        at_once: so many steps are written one after the other.
+    """
+
+    name = "repeated_steps"
+    multiple_results = True
+    repeats_programs = True
+
+    def abstract_eval(
+        self,
+        *operands: Any,
+        jaxpr: Jaxpr,
+        length: int,
+        num_consts: int,
+        num_carry: int,
+        at_once: int,
+    ) -> list[Any]:
+        carried, slices = jaxpr.out_avals[:num_carry], jaxpr.out_avals[num_carry:]
+        return [*carried, *[aval.with_axis(0, length) for aval in slices]]
+
+    def to_loops(
+        self,
+        b: Builder,
+        outs: Sequence[Any],
+        *operands: Value,
+        num_consts: int,
+        num_carry: int,
+        at_once: int,
+        **params: Any,
+    ) -> list[Value]:
+        first = num_consts + num_carry
+        consts, initial, xs = operands[:num_consts], operands[num_consts:first], operands[first:]
+        scan = params | {"reverse": False}
+        return repeated(b, scan, consts, initial, xs, outs[num_carry:], at_once)
+
+
+@final
+class StridedView(_OfLoops):
+    """Elements of an array in other places.
+
+    Params:
+        shape: of the result.
+        axes: for each axis of the operand, where index i of the result reads it: a start, and axes
+            of the result with factors: ``start + Σ factor · i[axis]``.
+    """
+
+    name = "strided_view"
+
+    def abstract_eval(self, x: Any, *, shape: tuple[int, ...], axes: Any) -> ShapedArray:
+        return like(x, shape=shape)
+
+    def to_loops(
+        self, b: Builder, out: Any, x: Value, *, shape: tuple[int, ...], axes: Any
+    ) -> Value:
+        return b.view(b.settled(x), shape, axes)
+
+
+repeated_steps_p = RepeatedSteps()
+strided_view_p = StridedView()

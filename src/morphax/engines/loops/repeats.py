@@ -1,0 +1,307 @@
+"""Steps that Python has repeated, found again and written as a loop.
+
+A loop of Python's leaves as many copies of its body in the program as it has steps.  They are found
+by the *forms* of equations: primitive, parameters, avals of operands and results.  A run of
+equations whose forms come again after `period` places is cut into steps, and each operand of each
+equation must be, in all steps alike,
+
+- a result of the same step, or of the step before (which is *carried*),
+- the same atom, made before the run (a *constant*),
+- a *moving part*: numbers that are known, elements of what an earlier run has stacked, or windows
+  of an array, at places that move on evenly.
+
+Whatever is none of these ends the run.  What others read of its results is stacked.  See
+docs/design/repeated-steps.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Final, final
+
+from ...core import Equation, Jaxpr, Literal
+from ...core.atoms import Atom, DropVar, Var
+from ...util.memo import memoize
+from .equation_forms import forms_of, next_places, weight_of
+from .repeated import repeated_steps_p, strided_view_p
+from .steps import Around, Element, Moving, NotSteps, Steps
+
+# Fewer steps, or fewer equations that are saved, gain nothing.
+_LEAST_STEPS: Final = 4
+_LEAST_SAVED: Final = 48
+# So many equations are written at once, so that chains of operations stay in registers.
+_LEAST_AT_ONCE: Final = 32
+# So many equations must be saved for each result that is taken out of a stack by itself.
+_FOR_AN_ELEMENT: Final = 8
+# So many places are tried at which forms come again, and so many starts of each run.
+_MOST_PERIODS: Final = 2
+_MOST_STARTS: Final = 3
+# So many times runs are refused for that.
+_MOST_SEARCHES: Final = 3
+
+
+@memoize
+def with_steps_found(jaxpr: Jaxpr) -> Jaxpr:
+    """The same program, in which steps that Python has repeated are loops."""
+    if weight_of(jaxpr.eqns) <= _LEAST_SAVED:
+        return jaxpr
+    found = _with_loops(jaxpr)
+    # Steps of steps: these are loops now, which may be alike.
+    return found if found is jaxpr else with_steps_found(found)
+
+
+def _with_loops(jaxpr: Jaxpr) -> Jaxpr:
+    program, refused = _Program(jaxpr), frozenset[int]()
+    for _ in range(_MOST_SEARCHES):
+        search = _Search(program, refused)
+        search.run()
+        if not search.saved:
+            return jaxpr
+        poor = search.poor_runs()
+        if not poor:
+            return search.program()
+        refused |= poor
+    return jaxpr
+
+
+@final
+class _Program:
+    """What is asked of a program.
+
+    Attributes:
+        made: for each variable its equation, and which of the results it is.
+        constants: the values of its constants.
+        last: the last equation that reads a variable.
+        forms: a number for the form of each equation.
+        next_places: where the forms from an equation on come again; negative if nowhere.
+    """
+
+    def __init__(self, jaxpr: Jaxpr) -> None:
+        self.jaxpr, self.eqns = jaxpr, jaxpr.eqns
+        self.made: dict[Atom, tuple[int, int]] = {}
+        self.last: dict[Atom, int] = {}
+        for i, eqn in enumerate(jaxpr.eqns):
+            for atom in eqn.invars:
+                if type(atom) is not Literal:
+                    self.last[atom] = i
+            for o, var in enumerate(eqn.outvars):
+                self.made[var] = i, o
+        self.last |= dict.fromkeys(jaxpr.outvars, len(jaxpr.eqns))
+        self.constants: dict[Atom, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+        self.forms = forms_of(jaxpr.eqns)
+        self.next_places = next_places(self.forms)
+
+
+@final
+class _Search:
+    """One pass through a program, which writes another one.
+
+    Attributes:
+        saved: for each run that is a loop how many equations that saves, those of programs in
+            equations among them.
+    """
+
+    def __init__(self, given: _Program, refused: frozenset[int]) -> None:
+        self.given, self.eqns, self.refused = given, given.eqns, refused
+        self.saved: dict[range, int] = {}
+        # For each period where the run ends that was looked at last, and where to try it again.
+        self.ends: dict[int, int] = {}
+        self.tries: dict[tuple[int, int], tuple[int, int]] = {}
+        # What is written.
+        self.written: list[Equation] = []
+        self.elements: dict[Atom, Element] = {}
+        self.around = Around(given.eqns, given.made, given.constants, self.elements)
+        self.taken: dict[Var, int] = {}
+        self.run_of: dict[Var, range] = {}
+        self.constants: dict[Hashable, tuple[Var, Any]] = {}
+
+    def run(self) -> None:
+        """Write the program."""
+        i, next_places = 0, self.given.next_places
+        while i < len(self.eqns):
+            comes_again = next_places[i] >= 0 and i not in self.refused
+            steps = self._steps_at(i) if comes_again else None
+            if steps is not None:
+                self._write(steps)
+                i = steps.end
+                continue
+            if self.elements:
+                self._read(self.eqns[i].invars)
+            self.written.append(self.eqns[i])
+            i += 1
+        self._read(self.given.jaxpr.outvars)
+
+    def program(self) -> Jaxpr:
+        """What was written."""
+        jaxpr = self.given.jaxpr
+        read = {atom for eqn in self.written for atom in eqn.invars} | {*jaxpr.outvars}
+        constants = [*self.given.constants.items(), *self.constants.values()]
+        constants = [(var, value) for var, value in constants if var in read]
+        return jaxpr.replace(
+            eqns=tuple(self.written),
+            constvars=tuple([var for var, _ in constants]),
+            consts=tuple([value for _, value in constants]),
+        )
+
+    def poor_runs(self) -> frozenset[int]:
+        """Equations of runs that gain little: much of what they save is taken out of stacks."""
+        taken = dict.fromkeys(self.saved, 0)
+        for stack, number in self.taken.items():
+            taken[self.run_of[stack]] += number
+        poor = [run for run, saved in self.saved.items() if saved < _FOR_AN_ELEMENT * taken[run]]
+        return frozenset([i for run in poor for i in run])
+
+    # Finding steps
+
+    def _steps_at(self, i: int) -> Steps | None:
+        """The steps that begin with an equation, if there are any."""
+        there = i
+        for _ in range(_MOST_PERIODS):
+            if (there := self.given.next_places[there]) < 0:
+                break
+            period = there - i
+            length = self._end_of_run(i, period) - i
+            if not self._gains(i, period, length // period):
+                continue
+            key = period, i + length
+            tried, later = self.tries.get(key, (0, i))
+            if tried == _MOST_STARTS or i < later:
+                continue
+            steps = self._steps(i, period, length // period)
+            if steps is not None:
+                return steps
+            self.tries[key] = tried + 1, i + period
+        return None
+
+    def _gains(self, start: int, period: int, count: int) -> bool:
+        """Whether it is worth a loop."""
+        if count < _LEAST_STEPS:
+            return False
+        return (count - 1) * self._weight_of_step(start, period) >= _LEAST_SAVED
+
+    def _weight_of_step(self, start: int, period: int) -> int:
+        return weight_of(self.eqns[start : start + period])
+
+    def _end_of_run(self, i: int, period: int) -> int:
+        """The first equation, two periods on or later, that does not follow the one before."""
+        end = self.ends.get(period, 0)
+        if end < i + 2 * period:
+            end = i + 2 * period
+            while end < len(self.eqns) and self._follows(end, period):
+                end += 1
+            self.ends[period] = end
+        return end
+
+    def _follows(self, i: int, period: int) -> bool:
+        """Whether an equation may be of the step after that of the one a period before it."""
+        if self.given.forms[i] != self.given.forms[i - period]:
+            return False
+        made, elements, constants = self.given.made, self.elements, self.given.constants
+        for x, y in zip(self.eqns[i - period].invars, self.eqns[i].invars, strict=True):
+            if x is y or type(x) is Literal or (x in elements and y in elements):
+                continue
+            if x in constants and y in constants:
+                continue
+            before, now = made.get(x), made.get(y)
+            if before is None or now is None or now != (before[0] + period, before[1]):
+                return False
+        return True
+
+    def _steps(self, start: int, period: int, count: int) -> Steps | None:
+        """So many steps, or fewer."""
+        forms, second = self.given.forms, start + period
+        if forms[start:second] != forms[second : second + period]:
+            return None
+        while self._gains(start, period, count):
+            try:
+                steps = Steps(self.around, start, period, count)
+            except NotSteps:
+                return None
+            # Results of the last step alone that are not carried are left to that step.
+            count = steps.count - self._ends_alone(steps)
+            if count == steps.count:
+                return steps if self._gains(start, period, count) else None
+        return None
+
+    def _ends_alone(self, steps: Steps) -> bool:
+        carried, last = set(steps.carried), steps.count - 1
+        for own in self._results(steps):
+            if own not in carried and self._is_read_after(steps, last, own):
+                before = range(last)
+                if not any([self._is_read_after(steps, j, own) for j in before]):
+                    return True
+        return False
+
+    def _results(self, steps: Steps) -> list[tuple[int, int]]:
+        outs = [eqn.outvars for eqn in self.eqns[steps.start : steps.start + steps.period]]
+        return [(q, o) for q, variables in enumerate(outs) for o in range(len(variables))]
+
+    def _is_read_after(self, steps: Steps, step: int, own: tuple[int, int]) -> bool:
+        return self.given.last.get(steps.result(step, own), -1) >= steps.end
+
+    # Writing them
+
+    def _write(self, steps: Steps) -> None:
+        """Write a run as a loop."""
+        last, count = steps.count - 1, steps.count
+        weight = self._weight_of_step(steps.start, steps.period)
+        finals: list[Var] = []
+        for own in steps.carried:
+            final_ = steps.result(last, own)
+            is_known = final_ in finals or not self._is_read_after(steps, last, own)
+            finals.append(DropVar(final_.aval) if is_known else final_)
+        stacks = self._stacks(steps, set(finals))
+        self._read([*steps.consts, *steps.initial, *[x.source for x in steps.moving]])
+        operands = [*steps.consts, *steps.initial, *[self._moving(x, count) for x in steps.moving]]
+        params = {
+            "jaxpr": steps.body([*stacks]),
+            "length": count,
+            "num_consts": len(steps.consts),
+            "num_carry": len(steps.carried),
+            "at_once": max(1, min(-(-_LEAST_AT_ONCE // weight), count // 2)),
+        }
+        outvars = (*finals, *stacks.values())
+        source = self.eqns[steps.start].source
+        self.written.append(
+            Equation(repeated_steps_p, tuple(operands), outvars, params, source=source)
+        )
+        self.saved[range(steps.start, steps.end)] = last * weight
+
+    def _stacks(self, steps: Steps, finals: set[Var]) -> dict[tuple[int, int], Var]:
+        """Variables for results that others read, of all steps, but for those that are final."""
+        stacks: dict[tuple[int, int], Var] = {}
+        for own in self._results(steps):
+            variables = [steps.result(j, own) for j in range(steps.count)]
+            if all([v in finals or self.given.last.get(v, -1) < steps.end for v in variables]):
+                continue
+            aval: Any = variables[0].aval
+            stack = stacks[own] = Var(aval.with_axis(0, steps.count))
+            self.run_of[stack], self.taken[stack] = range(steps.start, steps.end), 0
+            for j, var in enumerate(variables):
+                if var not in finals:
+                    self.elements[var] = Element(stack, j)
+        return stacks
+
+    def _moving(self, x: Moving, count: int) -> Var:
+        """Parts of an array for all steps, stacked."""
+        shape, source = (count, *x.shape), x.source
+        aval: Any = source.aval
+        if x.numbers is not None:
+            # Loops in loops read the same numbers again.
+            key = aval, x.numbers.tobytes()
+            source, _ = self.constants.setdefault(key, (source, x.numbers))
+        return self._view(source, shape, x.axes, Var(aval.update(shape=shape)))
+
+    def _view(self, x: Var, shape: tuple[int, ...], axes: Any, out: Var) -> Var:
+        self.written.append(Equation(strided_view_p, (x,), (out,), {"shape": shape, "axes": axes}))
+        return out
+
+    def _read(self, atoms: Sequence[Atom]) -> None:
+        """Take what is read out of the stacks."""
+        for var in atoms:
+            if type(var) is Literal or (element := self.elements.pop(var, None)) is None:
+                continue
+            aval: Any = var.aval
+            rest = tuple([(0, ((axis, 1),)) for axis in range(aval.ndim)])
+            self._view(element.stack, aval.shape, ((element.index, ()), *rest), var)
+            self.taken[element.stack] += 1

@@ -1,0 +1,273 @@
+"""What the equations of repeated steps read: how a run of them is wired as the body of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+from ...core import Equation, Jaxpr, Literal
+from ...core.atoms import Atom, DropVar, Var
+from ...util.records import dataclass
+from ..xla.literals import host_constant
+from .equation_forms import WINDOW
+
+Axes: TypeAlias = tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
+
+
+class NotSteps(Exception):
+    """Equations are no steps of a loop, though they have the same forms."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """A part of an array that moves on from step to step.
+
+    Args:
+        source: the array; that of literals and constants is made of `numbers`.
+        shape: of the part.
+        axes: for each axis of the array, where index i of the parts, stacked, reads it, as
+            `StridedView` has it.
+    """
+
+    source: Var
+    shape: tuple[int, ...]
+    axes: Axes
+    numbers: Any = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of what an earlier run has stacked."""
+
+    stack: Var
+    index: int
+
+
+# A result of a step, by the number of its equation in the step.
+_Own: TypeAlias = tuple[int, int]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What steps may read, and where it comes from.
+
+    Args:
+        eqns: of the program.
+        made: for each variable its equation, and which of the results it is.
+        constants: the values of variables that are constants of the program.
+        elements: variables that are elements of stacks.
+    """
+
+    eqns: Sequence[Equation]
+    made: dict[Atom, tuple[int, int]]
+    constants: dict[Atom, Any]
+    elements: dict[Atom, Element]
+
+
+@final
+class Steps:
+    """A run of equations as steps of a loop.
+
+    Args:
+        around: what they may read.
+        start: number of the first equation.
+        period: equations of a step.
+        count: how many steps are wished for; there may be fewer.
+
+    Attributes:
+        consts: atoms that all steps read.
+        initial: atoms that the first step reads where others read what is `carried`.
+        carried: results of a step that the next one reads.
+        moving: parts of arrays, of which each step reads another one.
+
+    Raises:
+        NotSteps: they read what no loop has.
+    """
+
+    def __init__(self, around: Around, start: int, period: int, count: int) -> None:
+        self.around, self.eqns, self.made = around, around.eqns, around.made
+        self.start, self.period, self.count = start, period, count
+        self.consts: dict[Var, Var] = {}
+        self.initial: list[Atom] = []
+        self.carried: list[_Own] = []
+        self.moving: list[Moving] = []
+        # The variables of the body: of results, what is carried, moving parts.
+        self._own: dict[_Own, Var] = {}
+        self._carry: dict[tuple[_Own, Any], Var] = {}
+        self._parts: list[Var] = []
+        self.body_eqns = [self._equation(q) for q in range(period)]
+
+    @property
+    def end(self) -> int:
+        return self.start + self.period * self.count
+
+    def result(self, step: int, own: _Own) -> Var:
+        """The variable of the program that has a result of a step."""
+        number, place = own
+        return self.eqns[self.start + step * self.period + number].outvars[place]
+
+    def body(self, stacked: Sequence[_Own]) -> Jaxpr:
+        """The program of a step: constants, carry, parts → carry, results to be stacked."""
+        carry = [*self._carry.values()]
+        outvars = [self._own[own] for own in (*self.carried, *stacked)]
+        return Jaxpr(
+            (*self.consts.values(), *carry, *self._parts),
+            tuple(outvars),
+            tuple([eqn for eqn in self.body_eqns if eqn is not None]),
+        )
+
+    # Equations
+
+    def _equation(self, q: int) -> Equation | None:
+        """Equation `q` of the body, `None` if a moving part is its result."""
+        # The second step, for the first may read what comes before.
+        eqn = self.eqns[self.start + self.period + q]
+        if eqn.primitive.name == WINDOW and self._moves(q):
+            return None
+        invars = tuple([self._operand(q, a) for a in range(len(eqn.invars))])
+        outvars = tuple([_fresh(v) for v in eqn.outvars])
+        self._own |= {(q, o): v for o, v in enumerate(outvars)}
+        return Equation(
+            eqn.primitive, invars, outvars, eqn.params, eqn.effects, eqn.source, eqn.name_stack
+        )
+
+    def _of_all_steps(self, q: int) -> Sequence[Equation]:
+        first = self.start + q
+        return self.eqns[first : first + self.period * self.count : self.period]
+
+    def _keep(self, count: int) -> None:
+        """Make do with as many steps: the next one reads something else."""
+        if count < 2:
+            raise NotSteps
+        self.count = min(self.count, count)
+
+    def _moves(self, q: int) -> bool:
+        """Whether windows of an array move on; then they are a moving part."""
+        eqns = self._of_all_steps(q)
+        starts = [eqn.params["start_indices"] for eqn in eqns]
+        if starts.count(starts[0]) == len(starts):
+            return False
+        source = eqns[0].invars[0]
+        self._keep(_agreeing([eqn.invars[0] is source for eqn in eqns]))
+        if type(source) is Literal or not self._is_outside(source):
+            raise NotSteps
+        steps = [b - a for a, b in zip(*starts[:2], strict=True)]
+        evenly = [
+            all([a + j * step == b for a, step, b in zip(starts[0], steps, here, strict=True)])
+            for j, here in enumerate(starts)
+        ]
+        self._keep(_agreeing(evenly))
+        out: Any = eqns[0].outvars[0].aval
+        strides = eqns[0].params["strides"] or (1,) * len(steps)
+        axes = [
+            (start, ((0, step), (axis + 1, stride)))
+            for axis, (start, step, stride) in enumerate(
+                zip(starts[0], steps, strides, strict=True)
+            )
+        ]
+        self._own[q, 0] = self._part(Moving(source, out.shape, tuple(axes)), out)
+        return True
+
+    def _part(self, moving: Moving, aval: Any) -> Var:
+        self.moving.append(moving)
+        self._parts.append(Var(aval))
+        return self._parts[-1]
+
+    # Operands
+
+    def _operand(self, q: int, a: int) -> Atom:
+        """What the body reads where the steps have their operand `a` of equation `q`."""
+        atoms = [eqn.invars[a] for eqn in self._of_all_steps(q)]
+        second = atoms[1]
+        if type(second) is Literal:
+            return self._literal(atoms)
+        number, place = self.made.get(second, (-1, 0))
+        own = number - self.start - self.period
+        if own >= 0:
+            self._keep(self._following(atoms, 0, own, place))
+            return self._own[own, place]
+        if own >= -self.period:
+            own += self.period
+            self._keep(1 + self._following(atoms[1:], 0, own, place))
+            return self._carried(atoms[0], (own, place), second.aval)
+        if atoms[0] is not second:
+            if second in self.around.elements:
+                return self._elements(atoms)
+            if second in self.around.constants:
+                return self._constants(atoms)
+        self._keep(_agreeing([atom is second for atom in atoms]))
+        return self.consts.setdefault(second, Var(second.aval))
+
+    def _following(self, atoms: Sequence[Atom], first: int, number: int, place: int) -> int:
+        """How many atoms are a result of step after step."""
+        made, at, period = self.made, self.start + first * self.period + number, self.period
+        return _agreeing([made.get(x) == (at + j * period, place) for j, x in enumerate(atoms)])
+
+    def _is_outside(self, atom: Atom) -> bool:
+        return type(atom) is Literal or self.made.get(atom, (-1, 0))[0] < self.start
+
+    def _carried(self, initial: Atom, own: _Own, aval: Any) -> Var:
+        if initial.aval != aval or not self._is_outside(initial):
+            raise NotSteps
+        key = own, id(initial)
+        if key not in self._carry:
+            self._carry[key] = Var(aval)
+            self.carried.append(own)
+            self.initial.append(initial)
+        return self._carry[key]
+
+    def _literal(self, atoms: Sequence[Any]) -> Atom:
+        aval = atoms[0].aval
+        numbers = np.stack([np.asarray(x.val, aval.dtype) for x in atoms])
+        if len({x.tobytes() for x in numbers}) == 1:
+            literal: Literal = atoms[0]
+            return literal
+        return self._row(numbers, aval)
+
+    def _constants(self, atoms: Sequence[Any]) -> Var:
+        """Constants of the program, which become one."""
+        aval = atoms[0].aval
+        rows = [host_constant(self.around.constants.get(x)) for x in atoms]
+        are_rows = [
+            type(x) is np.ndarray and (x.dtype, x.shape) == (aval.dtype, aval.shape) for x in rows
+        ]
+        self._keep(_agreeing(are_rows))
+        return self._row(np.stack(rows[: self.count]), aval)
+
+    def _row(self, numbers: np.ndarray[Any, Any], aval: Any) -> Var:
+        """One of as many arrays as there are steps."""
+        stack = Var(aval.with_axis(0, len(numbers)))
+        return self._part(Moving(stack, aval.shape, _rows(0, 1, aval.ndim), numbers), aval)
+
+    def _elements(self, atoms: Sequence[Atom]) -> Var:
+        """Elements of a stack, at places that move on evenly."""
+        places = [self.around.elements.get(x) for x in atoms]
+        first, second = places[:2]
+        if first is None or second is None or first.stack is not second.stack:
+            raise NotSteps
+        step = second.index - first.index
+        wanted = [Element(first.stack, first.index + j * step) for j in range(len(atoms))]
+        self._keep(_agreeing([x == y for x, y in zip(places, wanted, strict=True)]))
+        aval: Any = atoms[0].aval
+        axes = _rows(first.index, step, aval.ndim)
+        return self._part(Moving(first.stack, aval.shape, axes), aval)
+
+
+def _rows(first: int, step: int, ndim: int) -> Axes:
+    """Rows of an array, from one on, as `StridedView` has them."""
+    rest = [(0, ((axis + 1, 1),)) for axis in range(ndim)]
+    return ((first, ((0, step),)), *rest)
+
+
+def _agreeing(flags: Sequence[bool]) -> int:
+    """How many there are before the first that does not hold."""
+    return flags.index(False) if False in flags else len(flags)
+
+
+def _fresh(var: Var) -> Var:
+    return type(var)(var.aval) if type(var) is DropVar else Var(var.aval)

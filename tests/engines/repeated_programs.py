@@ -1,0 +1,168 @@
+"""Programs with loops of Python's, made at random: steps that are found again, and near misses."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import morphax as jax
+import morphax.numpy as jnp
+
+DTYPES = ("float32", "float64", "int32", "bfloat16", "complex64")
+LENGTH, ROWS = 3, 24
+
+
+def drawn_program(seed: int, *, dtype: str | None = None) -> tuple[Callable[..., Any], list[Any]]:
+    """A function, and its operands."""
+    rng = random.Random(seed)
+    dtype = dtype or rng.choice(DTYPES)
+    numbers = np.random.default_rng(seed)
+    is_integer = dtype == "int32"
+    made = [numbers.normal(size=s) for s in ((LENGTH,), (LENGTH,), (), (ROWS, LENGTH), (ROWS,))]
+    operands = [np.asarray(x * 5 if is_integer else x).astype(dtype) for x in made]
+    script = _Script(rng, is_integer, is_complex=dtype == "complex64")
+    loops = [script.loop(depth=0) for _ in range(rng.choice((1, 1, 2, 2, 3)))]
+
+    def program(x: Any, y: Any, s: Any, rows: Any, column: Any) -> Any:
+        state = {"x": x, "y": y, "s": s}
+        tables: dict[str, Any] = {"rows": rows, "column": column}
+        history: list[Any] = []
+        for loop in loops:
+            loop(state, tables, history, 0)
+        return [*state.values(), *history[:: script.kept]]
+
+    return program, operands
+
+
+class _Script:
+    """Draws statements: functions of the state, tables, the history, and the number of the step."""
+
+    def __init__(self, rng: random.Random, is_integer: bool, is_complex: bool) -> None:
+        self.rng, self.is_integer, self.is_complex = rng, is_integer, is_complex
+        self.kept = rng.choice((1, 3, 7, 1000, 1000))
+
+    def loop(self, depth: int) -> Any:
+        rng = self.rng
+        count = rng.choice((3, 5, 8, 12, 20)) if depth == 0 else rng.choice((2, 4, 6))
+        body = [self.statement(depth) for _ in range(rng.choice((1, 2, 3, 5)))]
+        odd = rng.randrange(count) if rng.random() < 0.2 else -1
+        extra = self.assignment()
+        is_backwards = rng.random() < 0.2
+
+        def run(state: Any, tables: Any, history: Any, _: int) -> None:
+            for i in reversed(range(count)) if is_backwards else range(count):
+                for statement in body:
+                    statement(state, tables, history, i)
+                if i == odd:
+                    extra(state, tables, history, i)
+
+        return run
+
+    def statement(self, depth: int) -> Any:
+        kind = self.rng.random()
+        if kind < 0.1 and depth < 1:
+            return self.loop(depth + 1)
+        if kind < 0.2:
+            name = self.rng.choice("xys")
+            return lambda state, tables, history, i: history.append(state[name])
+        if kind < 0.27:
+            return self.update()
+        if kind < 0.33:
+            return self.exchange()
+        return self.assignment()
+
+    def update(self) -> Any:
+        value, turn = self.scalar(), self.rng.choice((0, 1))
+
+        def run(state: Any, tables: Any, history: Any, i: int) -> None:
+            place = (i * turn) % LENGTH
+            state["x"] = (
+                state["x"].at[place].add(value(state, tables, history, i).astype(state["x"].dtype))
+            )
+
+        return run
+
+    def exchange(self) -> Any:
+        def run(state: Any, tables: Any, history: Any, i: int) -> None:
+            state["x"], state["y"] = state["y"], state["x"]
+
+        return run
+
+    def assignment(self) -> Any:
+        rng = self.rng
+        name = rng.choice("xys")
+        operand = self.scalar if name == "s" else self.vector
+        operation = rng.choice(self.operations())
+        a, b = operand(), operand()
+
+        def run(state: Any, tables: Any, history: Any, i: int) -> None:
+            args = [f(state, tables, history, i) for f in (a, b)]
+            state[name] = operation(*args)
+
+        return run
+
+    def operations(self) -> list[Any]:
+        ops: list[Any] = [
+            lambda a, b: a + b * 2,
+            lambda a, b: a - b,
+            lambda a, b: a * b // 7 if self.is_integer else a * b * 0.5,
+            _step,
+        ]
+        if not self.is_complex:
+            ops += [jnp.maximum, lambda a, b: jnp.where(a > b, a, -b)]
+        if not self.is_integer:
+            ops += [lambda a, b: jnp.sin(a) + b, lambda a, b: jnp.tanh(a - b)]
+            ops += [lambda a, b: a / (b * b + 1.5)]
+        return ops
+
+    def vector(self) -> Any:
+        rng, kind = self.rng, self.rng.random()
+        name = rng.choice("xy")
+        if kind < 0.5:
+            return lambda state, tables, history, i: state[name]
+        if kind < 0.6:
+            first, step = rng.choice(((0, 1), (20, -1), (3, 0), (2, 3)))
+            return lambda state, tables, history, i: tables["rows"][(first + step * i) % ROWS]
+        if kind < 0.7:
+            return lambda state, tables, history, i: state[name][::-1]
+        if kind < 0.8:
+            return self.remembered(LENGTH)
+        value = self.scalar()
+        return lambda state, tables, history, i: value(state, tables, history, i) + state[name]
+
+    def scalar(self) -> Any:
+        rng, kind = self.rng, self.rng.random()
+        if kind < 0.3:
+            return lambda state, tables, history, i: state["s"]
+        if kind < 0.45:
+            return lambda state, tables, history, i: jnp.sum(state["y"])
+        if kind < 0.6:
+            first, step = rng.choice(((0, 1), (20, -1), (5, 0)))
+            return lambda state, tables, history, i: tables["column"][(first + step * i) % ROWS]
+        if kind < 0.7:
+            return lambda state, tables, history, i: state["x"][i % LENGTH]
+        if kind < 0.8:
+            return self.remembered(0)
+        slope, base = rng.choice((0, 0, 1, 0.1)), rng.choice((0, 0.5, -0.0, 2))
+        number = (lambda v: int(v * 10)) if self.is_integer else (lambda v: v)
+        return lambda state, tables, history, i: state["s"] * number(base + slope * i)
+
+    def remembered(self, size: int) -> Any:
+        """What was put into the history, a step after the other, in one of two directions."""
+        turn, offset = self.rng.choice((1, -1)), self.rng.choice((0, 1, 2))
+
+        def value(state: Any, tables: Any, history: Any, i: int) -> Any:
+            found = history[(turn * i + offset) % len(history)] if history else state["s"]
+            if size:
+                return found + jnp.zeros_like(state["x"])
+            return jnp.sum(found) if found.shape else found
+
+        return value
+
+
+@jax.jit
+def _step(a: Any, b: Any) -> Any:
+    return (b - a) * 2 + a * b

@@ -10,9 +10,10 @@ import numpy as np
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax import lax
 
 DTYPES = ("float32", "float64", "int32", "bfloat16", "complex64")
-LENGTH, ROWS = 3, 24
+ROWS = 24
 
 
 def drawn_program(seed: int, *, dtype: str | None = None) -> tuple[Callable[..., Any], list[Any]]:
@@ -21,9 +22,12 @@ def drawn_program(seed: int, *, dtype: str | None = None) -> tuple[Callable[...,
     dtype = dtype or rng.choice(DTYPES)
     numbers = np.random.default_rng(seed)
     is_integer = dtype == "int32"
-    made = [numbers.normal(size=s) for s in ((LENGTH,), (LENGTH,), (), (ROWS, LENGTH), (ROWS,))]
+    # Long arrays are not kept in registers, and are changed where they lie.
+    length = rng.choice((3, 3, 100))
+    shapes = (length,), (length,), (), (ROWS, length), (ROWS,)
+    made = [numbers.normal(size=shape) for shape in shapes]
     operands = [np.asarray(x * 5 if is_integer else x).astype(dtype) for x in made]
-    script = _Script(rng, is_integer, is_complex=dtype == "complex64")
+    script = _Script(rng, length, is_integer, is_complex=dtype == "complex64")
     loops = [script.loop(depth=0) for _ in range(rng.choice((1, 1, 2, 2, 3)))]
 
     def program(x: Any, y: Any, s: Any, rows: Any, column: Any) -> Any:
@@ -40,8 +44,9 @@ def drawn_program(seed: int, *, dtype: str | None = None) -> tuple[Callable[...,
 class _Script:
     """Draws statements: functions of the state, tables, the history, and the number of the step."""
 
-    def __init__(self, rng: random.Random, is_integer: bool, is_complex: bool) -> None:
-        self.rng, self.is_integer, self.is_complex = rng, is_integer, is_complex
+    def __init__(self, rng: random.Random, length: int, is_integer: bool, is_complex: bool) -> None:
+        self.rng, self.length = rng, length
+        self.is_integer, self.is_complex = is_integer, is_complex
         self.kept = rng.choice((1, 3, 7, 1000, 1000))
 
     def loop(self, depth: int) -> Any:
@@ -72,16 +77,39 @@ class _Script:
             return self.update()
         if kind < 0.33:
             return self.exchange()
+        if kind < 0.43:
+            return self.control()
         return self.assignment()
 
     def update(self) -> Any:
         value, turn = self.scalar(), self.rng.choice((0, 1))
 
         def run(state: Any, tables: Any, history: Any, i: int) -> None:
-            place = (i * turn) % LENGTH
+            place = (i * turn) % self.length
             state["x"] = (
                 state["x"].at[place].add(value(state, tables, history, i).astype(state["x"].dtype))
             )
+
+        return run
+
+    def control(self) -> Any:
+        """A loop, a branch, or an operation that changes arrays where they lie."""
+        kind, value = self.rng.randrange(5), self.scalar()
+
+        def run(state: Any, tables: Any, history: Any, i: int) -> None:
+            x, y = state["x"], state["y"].astype(state["x"].dtype)
+            one = value(state, tables, history, i).astype(x.dtype)
+            if kind == 0:
+                state["x"] = lax.fori_loop(0, 3, lambda k, x: x.at[k].set(x[0] + one), x)
+            elif kind == 1:
+                is_first = jnp.real(x[0]) > jnp.real(one)
+                state["y"] = lax.cond(is_first, lambda: y.at[1].set(one), lambda: x * 2)
+            elif kind == 2:
+                state["x"] = lax.dynamic_update_slice(x, y[:2], (i % 2,))
+            elif kind == 3:
+                state["y"] = jnp.cumsum(x) + y
+            else:
+                state["x"] = x - ((tables["rows"] * one) @ y)[0]
 
         return run
 
@@ -129,7 +157,7 @@ class _Script:
         if kind < 0.7:
             return lambda state, tables, history, i: state[name][::-1]
         if kind < 0.8:
-            return self.remembered(LENGTH)
+            return self.remembered(self.length)
         value = self.scalar()
         return lambda state, tables, history, i: value(state, tables, history, i) + state[name]
 
@@ -143,7 +171,7 @@ class _Script:
             first, step = rng.choice(((0, 1), (20, -1), (5, 0)))
             return lambda state, tables, history, i: tables["column"][(first + step * i) % ROWS]
         if kind < 0.7:
-            return lambda state, tables, history, i: state["x"][i % LENGTH]
+            return lambda state, tables, history, i: state["x"][i % self.length]
         if kind < 0.8:
             return self.remembered(0)
         slope, base = rng.choice((0, 0, 1, 0.1)), rng.choice((0, 0.5, -0.0, 2))

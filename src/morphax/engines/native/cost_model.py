@@ -12,7 +12,7 @@ from typing import Final
 from ...util.threads import processors
 from ..engine import Verdict
 from ..loops import LoopProgram
-from ..loops.program import Assign, If, Product, While, kinds_of, walk
+from ..loops.program import Assign, For, If, Product, While, kinds_of, walk
 from .costs import LARGE, work_of
 from .engine_times import CALL, NATIVE, XLA, nanoseconds
 from .limits import MOST_STATEMENTS
@@ -53,6 +53,9 @@ takes is the same however many there are."""
 _FEW_STEPS: Final = 10
 # Elements: of larger arrays XLA gives parts to its threads.
 _SHARED_BY_XLA: Final = 1 << 14
+# Operations on smaller arrays, of more of which XLA has another thread run the program.  It does so
+# from a thousand of its own on, of which some are several of ours (a complex division is 30).
+_MANY_OPERATIONS: Final = 1 << 15
 # Bytes: larger arrays do not stay in the first caches.
 _LARGE: Final = 1 << 17
 # Nanoseconds for each byte of these.  What the system takes to give XLA memory for results does not
@@ -95,12 +98,11 @@ def judged(program: LoopProgram) -> Verdict:
         margin = _MARGIN_OF_VECTORS if is_of_vectors else MARGIN
         if is_large and of_scalars > _SMALL * native:
             margin = _MARGIN_OF_ROWS
-    elif (
-        native > max(_MANY_VECTORS, _OF_ELEMENT * largest)
-        and not work.steps
-        and of_scalars < _SMALL * native
-    ):
-        margin = min(margin, _MARGIN_OF_VECTORS)
+    elif not work.steps:
+        xla += _WOKEN if _is_handed_on(program, work) else 0
+        is_much = native > max(_MANY_VECTORS, _OF_ELEMENT * largest)
+        if is_much and of_scalars < _SMALL * native:
+            margin = min(margin, _MARGIN_OF_VECTORS)
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     longest = _LONGEST_OF_SCALARS if 2 * of_scalars > native else _LONGEST
     is_long = not is_of_vectors and native > longest
@@ -134,6 +136,17 @@ def _helped(native: float, program: LoopProgram, plans: LoopPlans) -> float:
 def _shared(time: float) -> float:
     """What is left of a time if half of the other processors help: they have other work."""
     return time * 2 / (1 + processors())
+
+
+def _is_handed_on(program: LoopProgram, work: Work) -> bool:
+    """Whether XLA has another thread run a program of small arrays.
+
+    Of sums in order, one step waits for the other: there our time may be underestimated as much.
+    Without operands XLA computes the result when it compiles.
+    """
+    loops = [x for x in program.body if type(x) is For]
+    is_of_elements = bool(program.inputs) and all([loop.is_independent for loop in loops])
+    return is_of_elements and work.operations + work.wide_operations > _MANY_OPERATIONS
 
 
 def _woken(program: LoopProgram) -> float:

@@ -303,6 +303,30 @@ auto multiplier_of(PyArrayObject* array)
   return bytes == 8 ? multiply_stacks<std::uint64_t> : nullptr;
 }
 
+// The product of two matrices of narrow integers, one of which is a vector.
+template <typename T>
+bool multiply_narrow(PyArrayObject* x, PyArrayObject* y, std::uint32_t* out) {
+  const Matrix<T> a = matrix_of<T>(x, 0), b = matrix_of<T>(y, 0);
+  if (b.columns == 1) return multiply_narrow_vector(a, b.first, b.down, out);
+  const Matrix<T> turned{b.first, b.columns, b.rows, b.across, b.down};
+  return a.rows == 1 && multiply_narrow_vector(turned, a.first, a.across, out);
+}
+
+auto narrow_multiplier_of(int type) -> bool (*)(PyArrayObject*, PyArrayObject*, std::uint32_t*) {
+  switch (type) {
+    case NPY_INT8:
+      return multiply_narrow<std::int8_t>;
+    case NPY_UINT8:
+      return multiply_narrow<std::uint8_t>;
+    case NPY_INT16:
+      return multiply_narrow<std::int16_t>;
+    case NPY_UINT16:
+      return multiply_narrow<std::uint16_t>;
+    default:
+      return nullptr;
+  }
+}
+
 // A matrix or a stack whose elements are where a pointer to them may point.
 nb::object plain(nb::handle given) {
   auto* array = reinterpret_cast<PyArrayObject*>(given.ptr());
@@ -336,6 +360,24 @@ nb::object product(nb::handle x, nb::handle y) {
   return result;
 }
 
+// The product of a matrix of narrow integers and a vector as int32, or None where it is not one.
+nb::object narrow_product(nb::handle x, nb::handle y) {
+  const nb::object left = plain(x), right = plain(y);
+  auto* a = reinterpret_cast<PyArrayObject*>(left.ptr());
+  auto* b = reinterpret_cast<PyArrayObject*>(right.ptr());
+  const auto multiply = narrow_multiplier_of(PyArray_TYPE(a));
+  if (PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2 || PyArray_TYPE(a) != PyArray_TYPE(b) ||
+      multiply == nullptr || PyArray_DIM(a, 1) != PyArray_DIM(b, 0))
+    return nb::none();
+  npy_intp shape[] = {PyArray_DIM(a, 0), PyArray_DIM(b, 1)};
+  nb::object result = checked(PyArray_EMPTY(2, shape, NPY_INT32, 0));
+  auto* out =
+      static_cast<std::uint32_t*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr())));
+  const process_end::Call call;  // the library is taken down at the end of the process
+  const process_end::OthersRun others_run;
+  return multiply(a, b, out) ? result : nb::none();
+}
+
 }  // namespace
 
 void bind(nb::module_& module) {
@@ -343,6 +385,9 @@ void bind(nb::module_& module) {
   module.def("product", &product, nb::arg("x"), nb::arg("y"),
              "The product of two matrices of float32, float64 or integers of 32 or 64 bits, or of "
              "each pair of two stacks, by several threads.");
+  module.def("narrow_product", &narrow_product, nb::arg("x"), nb::arg("y"),
+             "The product of a matrix of integers of 8 or 16 bits and a vector of the same, in "
+             "int32, modulo 2^32; None where it is another one.");
 }
 
 }  // namespace morphax::products

@@ -183,15 +183,102 @@ void by_columns(const Matrix<T>& a, const T* x, T* out) {
   });
 }
 
+// Integers of 8 and 16 bits are widened as they are read: a copy of the matrix has four times as
+// many bytes, or twice.
+template <typename Narrow>
+[[gnu::always_inline]] inline std::uint32_t narrow_sum(const Narrow* a, const Narrow* b,
+                                                       std::int64_t count) {
+  std::uint32_t sum = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    sum += static_cast<std::uint32_t>(a[i]) * static_cast<std::uint32_t>(b[i]);
+  return sum;
+}
+
+template <typename Narrow>
+[[gnu::always_inline]] inline void add_narrow_columns(const Narrow* a, std::int64_t across,
+                                                      const Narrow* x, std::int64_t rows,
+                                                      std::uint32_t* sums) {
+  const Narrow *b = a + across, *c = b + across, *d = c + across;
+  const std::uint32_t first = static_cast<std::uint32_t>(x[0]),
+                      second = static_cast<std::uint32_t>(x[1]),
+                      third = static_cast<std::uint32_t>(x[2]),
+                      fourth = static_cast<std::uint32_t>(x[3]);
+  for (std::int64_t i = 0; i < rows; ++i)
+    sums[i] += static_cast<std::uint32_t>(a[i]) * first +
+               static_cast<std::uint32_t>(b[i]) * second +
+               static_cast<std::uint32_t>(c[i]) * third + static_cast<std::uint32_t>(d[i]) * fourth;
+}
+
+#define MORPHAX_NARROW_PRODUCTS(T)                                                     \
+  MORPHAX_VECTORIZED_INTEGERS                                                          \
+  std::uint32_t along_narrow_row(const T* a, const T* b, std::int64_t count) {         \
+    return narrow_sum(a, b, count);                                                    \
+  }                                                                                    \
+  MORPHAX_VECTORIZED_INTEGERS                                                          \
+  void add_four_narrow(const T* a, std::int64_t across, const T* x, std::int64_t rows, \
+                       std::uint32_t* sums) {                                          \
+    add_narrow_columns(a, across, x, rows, sums);                                      \
+  }
+MORPHAX_NARROW_PRODUCTS(std::int8_t)
+MORPHAX_NARROW_PRODUCTS(std::uint8_t)
+MORPHAX_NARROW_PRODUCTS(std::int16_t)
+MORPHAX_NARROW_PRODUCTS(std::uint16_t)
+#undef MORPHAX_NARROW_PRODUCTS
+
+template <typename Narrow>
+void narrow_by_rows(const Matrix<Narrow>& a, const Narrow* x, std::uint32_t* out) {
+  in_pieces(a.rows, a.rows * a.columns, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row)
+      out[row] = along_narrow_row(a.first + row * a.down, x, a.columns);
+  });
+}
+
+template <typename Narrow>
+void narrow_by_columns(const Matrix<Narrow>& a, const Narrow* x, std::uint32_t* out) {
+  std::fill_n(out, a.rows, 0u);
+  const std::int64_t pieces = (a.rows + kRows - 1) / kRows;
+  in_pieces(pieces, a.rows * a.columns, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t top = first * kRows; top < std::min(last * kRows, a.rows); top += kRows) {
+      const std::int64_t rows = std::min(kRows, a.rows - top);
+      std::int64_t k = 0;
+      for (; k + 4 <= a.columns; k += 4)
+        add_four_narrow(a.first + top + k * a.across, a.across, x + k, rows, out + top);
+      for (; k < a.columns; ++k) {
+        const Narrow* column = a.first + top + k * a.across;
+        for (std::int64_t i = 0; i < rows; ++i)
+          out[top + i] += static_cast<std::uint32_t>(column[i]) * static_cast<std::uint32_t>(x[k]);
+      }
+    }
+  });
+}
+
+template <typename T>
+std::vector<T> in_row(const T* x, std::int64_t count, std::int64_t step) {
+  std::vector<T> row(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) row[static_cast<std::size_t>(i)] = x[i * step];
+  return row;
+}
+
 }  // namespace
 
 template <typename T>
-void multiply_vector(const Matrix<T>& a, const T* x, std::int64_t step, T* out) {
-  std::vector<T> in_row;
+bool multiply_narrow_vector(const Matrix<T>& a, const T* x, std::int64_t step, std::uint32_t* out) {
+  if (a.across != 1 && a.down != 1) return false;
+  std::vector<T> copy;
   if (step != 1) {
-    in_row.resize(static_cast<std::size_t>(a.columns));
-    for (std::int64_t i = 0; i < a.columns; ++i) in_row[static_cast<std::size_t>(i)] = x[i * step];
-    x = in_row.data();
+    copy = in_row(x, a.columns, step);
+    x = copy.data();
+  }
+  a.across == 1 ? narrow_by_rows(a, x, out) : narrow_by_columns(a, x, out);
+  return true;
+}
+
+template <typename T>
+void multiply_vector(const Matrix<T>& a, const T* x, std::int64_t step, T* out) {
+  std::vector<T> vector;
+  if (step != 1) {
+    vector = in_row(x, a.columns, step);
+    x = vector.data();
   }
   if (a.across == 1 && a.columns < kShortRow) return by_short_rows(a, x, out);
   if (a.across == 1 || a.columns == 1) return by_rows(a, x, out);
@@ -214,6 +301,14 @@ bool multiply_pairs(const Matrix<T>& a, const Matrix<T>& b, T* out) {
   return true;
 }
 
+template bool multiply_narrow_vector(const Matrix<std::int8_t>&, const std::int8_t*, std::int64_t,
+                                     std::uint32_t*);
+template bool multiply_narrow_vector(const Matrix<std::uint8_t>&, const std::uint8_t*, std::int64_t,
+                                     std::uint32_t*);
+template bool multiply_narrow_vector(const Matrix<std::int16_t>&, const std::int16_t*, std::int64_t,
+                                     std::uint32_t*);
+template bool multiply_narrow_vector(const Matrix<std::uint16_t>&, const std::uint16_t*,
+                                     std::int64_t, std::uint32_t*);
 template bool multiply_pairs(const Matrix<float>&, const Matrix<float>&, float*);
 template bool multiply_pairs(const Matrix<double>&, const Matrix<double>&, double*);
 template bool multiply_pairs(const Matrix<std::uint32_t>&, const Matrix<std::uint32_t>&,

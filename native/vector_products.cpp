@@ -184,58 +184,63 @@ void by_columns(const Matrix<T>& a, const T* x, T* out) {
 }
 
 // Integers of 8 and 16 bits are widened as they are read: a copy of the matrix has four times as
-// many bytes, or twice.
-template <typename Narrow>
-[[gnu::always_inline]] inline std::uint32_t narrow_sum(const Narrow* a, const Narrow* b,
-                                                       std::int64_t count) {
-  std::uint32_t sum = 0;
-  for (std::int64_t i = 0; i < count; ++i)
-    sum += static_cast<std::uint32_t>(a[i]) * static_cast<std::uint32_t>(b[i]);
-  return sum;
+// many bytes, or twice.  Sums are modulo the number of integers of `Sum`, in which nothing
+// overflows.
+template <typename Sum, typename Narrow>
+[[gnu::always_inline]] inline Sum product_of(Narrow a, Narrow b) {
+  return static_cast<Sum>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));
 }
 
-template <typename Narrow>
+template <typename Narrow, typename Sum>
+[[gnu::always_inline]] inline void add_narrow_row(const Narrow* a, const Narrow* b,
+                                                  std::int64_t count, Sum* out) {
+  Sum sum = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    sum = static_cast<Sum>(sum + product_of<Sum>(a[i], b[i]));
+  *out = sum;
+}
+
+template <typename Narrow, typename Sum>
 [[gnu::always_inline]] inline void add_narrow_columns(const Narrow* a, std::int64_t across,
                                                       const Narrow* x, std::int64_t rows,
-                                                      std::uint32_t* sums) {
+                                                      Sum* sums) {
   const Narrow *b = a + across, *c = b + across, *d = c + across;
-  const std::uint32_t first = static_cast<std::uint32_t>(x[0]),
-                      second = static_cast<std::uint32_t>(x[1]),
-                      third = static_cast<std::uint32_t>(x[2]),
-                      fourth = static_cast<std::uint32_t>(x[3]);
   for (std::int64_t i = 0; i < rows; ++i)
-    sums[i] += static_cast<std::uint32_t>(a[i]) * first +
-               static_cast<std::uint32_t>(b[i]) * second +
-               static_cast<std::uint32_t>(c[i]) * third + static_cast<std::uint32_t>(d[i]) * fourth;
+    sums[i] = static_cast<Sum>(sums[i] + product_of<Sum>(a[i], x[0]) + product_of<Sum>(b[i], x[1]) +
+                               product_of<Sum>(c[i], x[2]) + product_of<Sum>(d[i], x[3]));
 }
 
-#define MORPHAX_NARROW_PRODUCTS(T)                                                     \
+#define MORPHAX_NARROW_PRODUCTS(T, Sum)                                                \
   MORPHAX_VECTORIZED_INTEGERS                                                          \
-  std::uint32_t along_narrow_row(const T* a, const T* b, std::int64_t count) {         \
-    return narrow_sum(a, b, count);                                                    \
+  void along_narrow_row(const T* a, const T* b, std::int64_t count, Sum* out) {        \
+    add_narrow_row(a, b, count, out);                                                  \
   }                                                                                    \
   MORPHAX_VECTORIZED_INTEGERS                                                          \
   void add_four_narrow(const T* a, std::int64_t across, const T* x, std::int64_t rows, \
-                       std::uint32_t* sums) {                                          \
+                       Sum* sums) {                                                    \
     add_narrow_columns(a, across, x, rows, sums);                                      \
   }
-MORPHAX_NARROW_PRODUCTS(std::int8_t)
-MORPHAX_NARROW_PRODUCTS(std::uint8_t)
-MORPHAX_NARROW_PRODUCTS(std::int16_t)
-MORPHAX_NARROW_PRODUCTS(std::uint16_t)
+MORPHAX_NARROW_PRODUCTS(std::int8_t, std::uint16_t)
+MORPHAX_NARROW_PRODUCTS(std::uint8_t, std::uint16_t)
+MORPHAX_NARROW_PRODUCTS(std::int16_t, std::uint16_t)
+MORPHAX_NARROW_PRODUCTS(std::uint16_t, std::uint16_t)
+MORPHAX_NARROW_PRODUCTS(std::int8_t, std::uint32_t)
+MORPHAX_NARROW_PRODUCTS(std::uint8_t, std::uint32_t)
+MORPHAX_NARROW_PRODUCTS(std::int16_t, std::uint32_t)
+MORPHAX_NARROW_PRODUCTS(std::uint16_t, std::uint32_t)
 #undef MORPHAX_NARROW_PRODUCTS
 
-template <typename Narrow>
-void narrow_by_rows(const Matrix<Narrow>& a, const Narrow* x, std::uint32_t* out) {
+template <typename Narrow, typename Sum>
+void narrow_by_rows(const Matrix<Narrow>& a, const Narrow* x, Sum* out) {
   in_pieces(a.rows, a.rows * a.columns, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t row = first; row < last; ++row)
-      out[row] = along_narrow_row(a.first + row * a.down, x, a.columns);
+      along_narrow_row(a.first + row * a.down, x, a.columns, out + row);
   });
 }
 
-template <typename Narrow>
-void narrow_by_columns(const Matrix<Narrow>& a, const Narrow* x, std::uint32_t* out) {
-  std::fill_n(out, a.rows, 0u);
+template <typename Narrow, typename Sum>
+void narrow_by_columns(const Matrix<Narrow>& a, const Narrow* x, Sum* out) {
+  std::fill_n(out, a.rows, Sum{0});
   const std::int64_t pieces = (a.rows + kRows - 1) / kRows;
   in_pieces(pieces, a.rows * a.columns, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t top = first * kRows; top < std::min(last * kRows, a.rows); top += kRows) {
@@ -246,7 +251,7 @@ void narrow_by_columns(const Matrix<Narrow>& a, const Narrow* x, std::uint32_t* 
       for (; k < a.columns; ++k) {
         const Narrow* column = a.first + top + k * a.across;
         for (std::int64_t i = 0; i < rows; ++i)
-          out[top + i] += static_cast<std::uint32_t>(column[i]) * static_cast<std::uint32_t>(x[k]);
+          out[top + i] = static_cast<Sum>(out[top + i] + product_of<Sum>(column[i], x[k]));
       }
     }
   });
@@ -261,8 +266,8 @@ std::vector<T> in_row(const T* x, std::int64_t count, std::int64_t step) {
 
 }  // namespace
 
-template <typename T>
-bool multiply_narrow_vector(const Matrix<T>& a, const T* x, std::int64_t step, std::uint32_t* out) {
+template <typename T, typename Sum>
+bool multiply_narrow_vector(const Matrix<T>& a, const T* x, std::int64_t step, Sum* out) {
   if (a.across != 1 && a.down != 1) return false;
   std::vector<T> copy;
   if (step != 1) {
@@ -301,6 +306,14 @@ bool multiply_pairs(const Matrix<T>& a, const Matrix<T>& b, T* out) {
   return true;
 }
 
+template bool multiply_narrow_vector(const Matrix<std::int8_t>&, const std::int8_t*, std::int64_t,
+                                     std::uint16_t*);
+template bool multiply_narrow_vector(const Matrix<std::uint8_t>&, const std::uint8_t*, std::int64_t,
+                                     std::uint16_t*);
+template bool multiply_narrow_vector(const Matrix<std::int16_t>&, const std::int16_t*, std::int64_t,
+                                     std::uint16_t*);
+template bool multiply_narrow_vector(const Matrix<std::uint16_t>&, const std::uint16_t*,
+                                     std::int64_t, std::uint16_t*);
 template bool multiply_narrow_vector(const Matrix<std::int8_t>&, const std::int8_t*, std::int64_t,
                                      std::uint32_t*);
 template bool multiply_narrow_vector(const Matrix<std::uint8_t>&, const std::uint8_t*, std::int64_t,

@@ -93,14 +93,16 @@ def test_narrow_integers_and_vectors(
     a[: rows // 2], b[:, : columns // 2] = bounds.min, bounds.min
     for x in _layouts(a):
         for y in _layouts(b):
-            result = native.narrow_product(x, y)
-            if 1 not in (rows, columns):
-                assert result is None
-            if result is not None:
-                assert result.dtype == np.int32
-                np.testing.assert_array_equal(result, x.astype(np.int32) @ y.astype(np.int32))
+            exact = x.astype(np.int32) @ y.astype(np.int32)
+            for is_wide, out in ((True, np.int32), (False, np.int16)):
+                result = native.narrow_product(x, y, is_wide)
+                if 1 not in (rows, columns):
+                    assert result is None
+                if result is not None:
+                    assert result.dtype == out
+                    np.testing.assert_array_equal(result, exact.astype(out))
     if 1 in (rows, columns) and 0 not in size:
-        assert native.narrow_product(a, b) is not None
+        assert native.narrow_product(a, b, True) is not None
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4), (30, 40, 50), (1, 300, 300), (300, 300, 1)])
@@ -237,4 +239,4 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     narrow = x.astype(np.int8)
     column = narrow.T[:, :1]
     for other in (narrow, column.astype(np.uint8), column[None], column.astype(np.int32)):
-        assert native.narrow_product(narrow, other) is None
+        assert native.narrow_product(narrow, other, True) is None

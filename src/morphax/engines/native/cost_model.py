@@ -12,7 +12,7 @@ from typing import Final
 from ...util.threads import processors
 from ..engine import Verdict
 from ..loops import LoopProgram
-from ..loops.program import Assign, For, If, Product, While, kinds_of, walk
+from ..loops.program import Assign, DType, For, If, Product, While, kinds_of, walk
 from .costs import LARGE, work_of
 from .engine_times import CALL, NATIVE, XLA, nanoseconds
 from .limits import MOST_STATEMENTS
@@ -76,18 +76,16 @@ def judged(program: LoopProgram) -> Verdict:
     """Whether machine code is expected to be faster than XLA's, and why."""
     plans = plans_kept(program)
     work = work_of(program, plans=plans)
-    if work.statements > MOST_STATEMENTS:
-        return Verdict(False, f"the program has {work.statements} statements, which is much")
-    kinds = kinds_of(program.body)
-    if Product in kinds and _largest_product(program) > _LARGEST_PRODUCT:
-        return Verdict(False, "there is a large product of matrices")
+    largest = max([x.size for x in (*program.inputs, *program.outputs)], default=0)
+    doubt = _doubt(program, work, largest)
+    if doubt is not None:
+        return Verdict(False, doubt)
     native, xla = nanoseconds(work, NATIVE), nanoseconds(work, XLA)
     of_scalars = sum([NATIVE[name] * getattr(work, name) for name in _OF_SCALARS])
     is_of_vectors = not work.steps and of_scalars < _LITTLE * native
-    if is_of_vectors and While in kinds:
+    if is_of_vectors and While in kinds_of(program.body):
         xla *= _SLOWEST
     margin = _MARGIN_OF_LONG if work.statements > _MANY_STATEMENTS else MARGIN
-    largest = max([x.size for x in (*program.inputs, *program.outputs)], default=0)
     is_large = largest > LARGE and not (is_of_vectors or _are_few_pairs(program))
     if is_large and (work.steps or NATIVE["accesses"] * work.far > _LITTLE * native):
         return Verdict(False, f"an array of {largest} elements is gone through one by one")
@@ -95,7 +93,8 @@ def judged(program: LoopProgram) -> Verdict:
         brought = _of_memory(program, work)
         native = _helped(native, program, plans) + brought
         xla = XLA[CALL] + _shared(xla - XLA[CALL]) + brought + _woken(program)
-        margin = _MARGIN_OF_VECTORS if is_of_vectors else MARGIN
+        # Of functions of complex numbers XLA has others than those that are counted.
+        margin = _MARGIN_OF_VECTORS if is_of_vectors and not _pairs_of(program) else MARGIN
         if is_large and of_scalars > _SMALL * native:
             margin = _MARGIN_OF_ROWS
     elif not work.steps:
@@ -109,6 +108,17 @@ def judged(program: LoopProgram) -> Verdict:
     if is_long and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > longest:
         return Verdict(False, f"a long run: {times}")
     return Verdict(xla > margin * native, times)
+
+
+def _doubt(program: LoopProgram, work: Work, largest: int) -> str | None:
+    """Why a program is XLA's without an estimate."""
+    if work.statements > MOST_STATEMENTS:
+        return f"the program has {work.statements} statements, which is much"
+    if Product in kinds_of(program.body) and _largest_product(program) > _LARGEST_PRODUCT:
+        return "there is a large product of matrices"
+    if largest > LARGE and _has_wide_quotients(program):
+        return f"quotients of {largest} elements are computed in float64"
+    return None
 
 
 def _largest_product(program: LoopProgram) -> int:
@@ -125,6 +135,20 @@ def _are_few_pairs(program: LoopProgram) -> bool:
         type(x) is If or (type(x) is Assign and x.operation == "select") for x in walk(program.body)
     ]
     return max(sizes, default=0) <= LARGE and not any(choices)
+
+
+def _pairs_of(program: LoopProgram) -> set[DType]:
+    """The complex dtypes of operands and results."""
+    dtypes = [x.declared[0] for x in (*program.inputs, *program.outputs)]
+    return {dtype for dtype in dtypes if dtype.kind == "c"}
+
+
+def _has_wide_quotients(program: LoopProgram) -> bool:
+    """Whether complex64 is divided, which XLA does in float32, with fewer digits."""
+    if not any([dtype.itemsize == 8 for dtype in _pairs_of(program)]):
+        return False
+    divided = [x for x in walk(program.body) if type(x) is Assign and x.operation == "div"]
+    return any([x.result.dtype.itemsize == 8 for x in divided])
 
 
 def _helped(native: float, program: LoopProgram, plans: LoopPlans) -> float:

@@ -148,6 +148,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "wide pairs": lambda x: 1 / (x + 1j * x[::-1]),
     "chosen pairs": lambda x: jnp.where(x > 0, x + 2j, jnp.conj(x - 1j * x)),
     "pairs in place": lambda x: lax.fori_loop(0, 3, lambda i, z: z * z * 0.3 + 0.2j, x + 0j),
+    "stacked": lambda x: jnp.stack([x, jnp.sin(x), x * x[::-1]], -1),
+    "columns": lambda x: jnp.concatenate([x[:, None], jnp.ones((x.size, 1)), -x[:, None]], 1),
+    "stacked pairs": lambda x: jnp.stack([x + 1j, 1j * x[::-1]], 1) * 2,
+    "stacked truth values": lambda x: jnp.stack([x > 0, x[::-1] < 0.2], -1),
+    "stacked and read": lambda x: jnp.stack([jnp.exp(x), x], -1) * jnp.exp(x)[:, None],
+    "a stack of stacks": lambda x: jnp.stack([jnp.stack([x, -x], -1), jnp.ones((x.size, 2))], -1),
     "halves": lambda x: jnp.concatenate([x[1:], x[:1]]) * x,
 }
 

@@ -303,6 +303,32 @@ auto multiplier_of(PyArrayObject* array)
   return bytes == 8 ? multiply_stacks<std::uint64_t> : nullptr;
 }
 
+// The product of two matrices of narrow integers, one of which is a vector.
+template <typename T, typename Sum>
+bool multiply_narrow(PyArrayObject* x, PyArrayObject* y, void* results) {
+  const Matrix<T> a = matrix_of<T>(x, 0), b = matrix_of<T>(y, 0);
+  auto* out = static_cast<Sum*>(results);
+  if (b.columns == 1) return multiply_narrow_vector(a, b.first, b.down, out);
+  const Matrix<T> turned{b.first, b.columns, b.rows, b.across, b.down};
+  return a.rows == 1 && multiply_narrow_vector(turned, a.first, a.across, out);
+}
+
+template <typename Sum>
+auto narrow_multiplier_of(int type) -> bool (*)(PyArrayObject*, PyArrayObject*, void*) {
+  switch (type) {
+    case NPY_INT8:
+      return multiply_narrow<std::int8_t, Sum>;
+    case NPY_UINT8:
+      return multiply_narrow<std::uint8_t, Sum>;
+    case NPY_INT16:
+      return multiply_narrow<std::int16_t, Sum>;
+    case NPY_UINT16:
+      return multiply_narrow<std::uint16_t, Sum>;
+    default:
+      return nullptr;
+  }
+}
+
 // A matrix or a stack whose elements are where a pointer to them may point.
 nb::object plain(nb::handle given) {
   auto* array = reinterpret_cast<PyArrayObject*>(given.ptr());
@@ -336,6 +362,25 @@ nb::object product(nb::handle x, nb::handle y) {
   return result;
 }
 
+// The product of a matrix of narrow integers and a vector, or None where it is not one.
+nb::object narrow_product(nb::handle x, nb::handle y, bool is_wide) {
+  const nb::object left = plain(x), right = plain(y);
+  auto* a = reinterpret_cast<PyArrayObject*>(left.ptr());
+  auto* b = reinterpret_cast<PyArrayObject*>(right.ptr());
+  const int type = PyArray_TYPE(a);
+  const auto multiply = is_wide ? narrow_multiplier_of<std::uint32_t>(type)
+                                : narrow_multiplier_of<std::uint16_t>(type);
+  if (PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2 || type != PyArray_TYPE(b) ||
+      multiply == nullptr || PyArray_DIM(a, 1) != PyArray_DIM(b, 0))
+    return nb::none();
+  npy_intp shape[] = {PyArray_DIM(a, 0), PyArray_DIM(b, 1)};
+  nb::object result = checked(PyArray_EMPTY(2, shape, is_wide ? NPY_INT32 : NPY_INT16, 0));
+  void* out = PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr()));
+  const process_end::Call call;  // the library is taken down at the end of the process
+  const process_end::OthersRun others_run;
+  return multiply(a, b, out) ? result : nb::none();
+}
+
 }  // namespace
 
 void bind(nb::module_& module) {
@@ -343,6 +388,10 @@ void bind(nb::module_& module) {
   module.def("product", &product, nb::arg("x"), nb::arg("y"),
              "The product of two matrices of float32, float64 or integers of 32 or 64 bits, or of "
              "each pair of two stacks, by several threads.");
+  module.def(
+      "narrow_product", &narrow_product, nb::arg("x"), nb::arg("y"), nb::arg("is_wide"),
+      "The product of a matrix of integers of 8 or 16 bits and a vector of the same, in "
+      "int32 if it is wide, or in int16, where it wraps around; None where it is another one.");
 }
 
 }  // namespace morphax::products

@@ -1,13 +1,15 @@
-// Members of an array along its first axis, taken where numbers say.
+// Members of an array along its first axis, taken where numbers say, and the numbers of windows
+// along several axes.
 //
 // NumPy first makes wide integers of the numbers, and asks each of them twice where it lies if what
-// is outside is to be told from what is not.  The twin is `taking` of
-// `morphax/lax/indexing/element_places.py`.
+// is outside is to be told from what is not; along several axes it goes through as many numbers at
+// a time as there are axes.  The twins are in `morphax/lax/indexing/element_places.py`.
 #include "taking.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -108,6 +110,104 @@ nb::object in_order(nb::handle given) {
   return checked(PyArray_FROM_OF(given.ptr(), NPY_ARRAY_CARRAY_RO));
 }
 
+// Where windows start: numbers for each along all axes, next to each other.
+template <typename Row>
+struct Starts {
+  std::vector<Row> limits;   // the largest start along each axis
+  std::vector<Row> weights;  // the rows from one start to the next
+  bool marks;                // whether what starts outside is told of
+};
+
+// Some windows at a time, axis by axis.  `kAxes` are known while compiling, unless it is 0.
+template <std::size_t kAxes, typename Index, typename Row>
+MORPHAX_VECTORIZED_INTEGERS void number_windows(const Starts<Row>& starts, const Index* places,
+                                                std::size_t count, Row* rows) {
+  constexpr std::size_t kBlock = 512;
+  const std::size_t axes = kAxes != 0 ? kAxes : starts.limits.size();
+  Row is_outside[kBlock];
+  for (std::size_t first = 0; first < count; first += kBlock) {
+    const std::size_t size = std::min(kBlock, count - first);
+    Row* out = rows + first;
+    std::fill_n(out, size, Row{0});
+    std::fill_n(is_outside, size, Row{0});
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const Index* asked = places + first * axes + axis;
+      const Row limit = starts.limits[axis], weight = starts.weights[axis];
+      for (std::size_t i = 0; i < size; ++i) {
+        const Row place = asked[i * axes], near = place < 0 ? 0 : place > limit ? limit : place;
+        out[i] += near * weight;
+        is_outside[i] |= near ^ place;
+      }
+    }
+    if (!starts.marks) continue;
+    for (std::size_t i = 0; i < size; ++i)
+      out[i] = is_outside[i] != 0 ? std::numeric_limits<Row>::min() : out[i];
+  }
+}
+
+template <typename Index, typename Row>
+nb::object numbered(PyArrayObject* places, const Starts<Row>& starts) {
+  const int type = sizeof(Row) == 4 ? NPY_INT32 : NPY_INT64;
+  nb::object result =
+      checked(PyArray_SimpleNew(PyArray_NDIM(places) - 1, PyArray_DIMS(places), type));
+  auto* rows = static_cast<Row*>(PyArray_DATA(array_of(result)));
+  const auto* numbers = static_cast<const Index*>(PyArray_DATA(places));
+  const std::int64_t count = PyArray_SIZE(array_of(result));
+  const std::size_t axes = starts.limits.size();
+  const process_end::OthersRun others_run;
+  in_pieces(count, PyArray_SIZE(places), [&](std::int64_t first, std::int64_t end) {
+    const auto begin = static_cast<std::size_t>(first),
+               size = static_cast<std::size_t>(end) - begin;
+    const Index* from = numbers + begin * axes;
+    if (axes == 2) return number_windows<2>(starts, from, size, rows + begin);
+    if (axes == 3) return number_windows<3>(starts, from, size, rows + begin);
+    number_windows<0>(starts, from, size, rows + begin);
+  });
+  return result;
+}
+
+template <typename Row>
+std::vector<Row> copied(PyArrayObject* array) {
+  const auto* data = static_cast<const Row*>(PyArray_DATA(array));
+  return {data, data + PyArray_SIZE(array)};
+}
+
+// The rows at which windows start, of the dtype of limits and weights or that of places, whichever
+// is wider.
+nb::object starting_rows(nb::handle given_places, nb::handle given_limits, nb::handle given_weights,
+                         bool marks) {
+  const auto type_of = [](nb::handle given) {
+    PyArray_Descr* descr = PyArray_DESCR(array_of(given));
+    const bool is_known = PyTypeNum_ISSIGNED(descr->type_num) && PyDataType_ELSIZE(descr) >= 4;
+    if (!is_known) throw nb::value_error("windows are numbered by integers of 32 or 64 bits");
+    return PyDataType_ELSIZE(descr) == 4 ? NPY_INT32 : NPY_INT64;
+  };
+  const int asked = type_of(given_places), counted = type_of(given_weights);
+  const bool is_narrow = asked == NPY_INT32 && counted == NPY_INT32;
+  const auto of_type = [](nb::handle given, int type) {
+    return checked(PyArray_FROM_OTF(given.ptr(), type, NPY_ARRAY_CARRAY_RO));
+  };
+  const int type = is_narrow ? NPY_INT32 : NPY_INT64;
+  const nb::object kept_places = of_type(given_places, asked),
+                   kept_limits = of_type(given_limits, type),
+                   kept_weights = of_type(given_weights, type);
+  PyArrayObject *places = array_of(kept_places), *limits = array_of(kept_limits),
+                *weights = array_of(kept_weights);
+  const int ndim = PyArray_NDIM(places);
+  const npy_intp axes = ndim == 0 ? -1 : PyArray_DIM(places, ndim - 1);
+  if (PyArray_SIZE(limits) != axes || PyArray_SIZE(weights) != axes)
+    throw nb::value_error("one limit and one weight for each axis are wanted");
+  if (is_narrow) {
+    const Starts<std::int32_t> starts{copied<std::int32_t>(limits), copied<std::int32_t>(weights),
+                                      marks};
+    return numbered<std::int32_t>(places, starts);
+  }
+  const Starts<std::int64_t> starts{copied<std::int64_t>(limits), copied<std::int64_t>(weights),
+                                    marks};
+  if (asked == NPY_INT32) return numbered<std::int32_t>(places, starts);
+  return numbered<std::int64_t>(places, starts);
+}
+
 // The members of `array` at `places`; `fill` is the bytes of an element, or None.
 nb::object taken(nb::handle given, nb::handle given_places, nb::object fill) {
   const nb::object kept_array = in_order(given), kept_places = in_order(given_places);
@@ -154,6 +254,10 @@ void bind(nb::module_& module) {
   module.def("taken", &taken, nb::arg("array"), nb::arg("places"), nb::arg("fill").none(),
              "The members along the first axis at these places; where there are none the bytes "
              "of an element or, for None, the nearest one.");
+  module.def("starting_rows", &starting_rows, nb::arg("places"), nb::arg("limits"),
+             nb::arg("weights"), nb::arg("marks"),
+             "The rows of an array at which windows start: those nearest to where they are asked "
+             "to, or negative numbers where that is outside and `marks`.");
 }
 
 }  // namespace morphax::taking

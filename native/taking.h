@@ -1,4 +1,4 @@
-// Members of an array along its first axis, taken where numbers say.
+// Members of an array along its first axis, taken where numbers say, and the numbers of windows.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -183,15 +183,107 @@ void by_columns(const Matrix<T>& a, const T* x, T* out) {
   });
 }
 
+// Integers of 8 and 16 bits are widened as they are read: a copy of the matrix has four times as
+// many bytes, or twice.  Sums are modulo the number of integers of `Sum`, in which nothing
+// overflows.
+template <typename Sum, typename Narrow>
+[[gnu::always_inline]] inline Sum product_of(Narrow a, Narrow b) {
+  return static_cast<Sum>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));
+}
+
+template <typename Narrow, typename Sum>
+[[gnu::always_inline]] inline void add_narrow_row(const Narrow* a, const Narrow* b,
+                                                  std::int64_t count, Sum* out) {
+  Sum sum = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    sum = static_cast<Sum>(sum + product_of<Sum>(a[i], b[i]));
+  *out = sum;
+}
+
+template <typename Narrow, typename Sum>
+[[gnu::always_inline]] inline void add_narrow_columns(const Narrow* a, std::int64_t across,
+                                                      const Narrow* x, std::int64_t rows,
+                                                      Sum* sums) {
+  const Narrow *b = a + across, *c = b + across, *d = c + across;
+  for (std::int64_t i = 0; i < rows; ++i)
+    sums[i] = static_cast<Sum>(sums[i] + product_of<Sum>(a[i], x[0]) + product_of<Sum>(b[i], x[1]) +
+                               product_of<Sum>(c[i], x[2]) + product_of<Sum>(d[i], x[3]));
+}
+
+#define MORPHAX_NARROW_PRODUCTS(T, Sum)                                                \
+  MORPHAX_VECTORIZED_INTEGERS                                                          \
+  void along_narrow_row(const T* a, const T* b, std::int64_t count, Sum* out) {        \
+    add_narrow_row(a, b, count, out);                                                  \
+  }                                                                                    \
+  MORPHAX_VECTORIZED_INTEGERS                                                          \
+  void add_four_narrow(const T* a, std::int64_t across, const T* x, std::int64_t rows, \
+                       Sum* sums) {                                                    \
+    add_narrow_columns(a, across, x, rows, sums);                                      \
+  }
+MORPHAX_NARROW_PRODUCTS(std::int8_t, std::uint16_t)
+MORPHAX_NARROW_PRODUCTS(std::uint8_t, std::uint16_t)
+MORPHAX_NARROW_PRODUCTS(std::int16_t, std::uint16_t)
+MORPHAX_NARROW_PRODUCTS(std::uint16_t, std::uint16_t)
+MORPHAX_NARROW_PRODUCTS(std::int8_t, std::uint32_t)
+MORPHAX_NARROW_PRODUCTS(std::uint8_t, std::uint32_t)
+MORPHAX_NARROW_PRODUCTS(std::int16_t, std::uint32_t)
+MORPHAX_NARROW_PRODUCTS(std::uint16_t, std::uint32_t)
+#undef MORPHAX_NARROW_PRODUCTS
+
+template <typename Narrow, typename Sum>
+void narrow_by_rows(const Matrix<Narrow>& a, const Narrow* x, Sum* out) {
+  in_pieces(a.rows, a.rows * a.columns, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row)
+      along_narrow_row(a.first + row * a.down, x, a.columns, out + row);
+  });
+}
+
+template <typename Narrow, typename Sum>
+void narrow_by_columns(const Matrix<Narrow>& a, const Narrow* x, Sum* out) {
+  std::fill_n(out, a.rows, Sum{0});
+  const std::int64_t pieces = (a.rows + kRows - 1) / kRows;
+  in_pieces(pieces, a.rows * a.columns, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t top = first * kRows; top < std::min(last * kRows, a.rows); top += kRows) {
+      const std::int64_t rows = std::min(kRows, a.rows - top);
+      std::int64_t k = 0;
+      for (; k + 4 <= a.columns; k += 4)
+        add_four_narrow(a.first + top + k * a.across, a.across, x + k, rows, out + top);
+      for (; k < a.columns; ++k) {
+        const Narrow* column = a.first + top + k * a.across;
+        for (std::int64_t i = 0; i < rows; ++i)
+          out[top + i] = static_cast<Sum>(out[top + i] + product_of<Sum>(column[i], x[k]));
+      }
+    }
+  });
+}
+
+template <typename T>
+std::vector<T> in_row(const T* x, std::int64_t count, std::int64_t step) {
+  std::vector<T> row(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) row[static_cast<std::size_t>(i)] = x[i * step];
+  return row;
+}
+
 }  // namespace
+
+template <typename T, typename Sum>
+bool multiply_narrow_vector(const Matrix<T>& a, const T* x, std::int64_t step, Sum* out) {
+  if (a.across != 1 && a.down != 1) return false;
+  std::vector<T> copy;
+  if (step != 1) {
+    copy = in_row(x, a.columns, step);
+    x = copy.data();
+  }
+  a.across == 1 ? narrow_by_rows(a, x, out) : narrow_by_columns(a, x, out);
+  return true;
+}
 
 template <typename T>
 void multiply_vector(const Matrix<T>& a, const T* x, std::int64_t step, T* out) {
-  std::vector<T> in_row;
+  std::vector<T> vector;
   if (step != 1) {
-    in_row.resize(static_cast<std::size_t>(a.columns));
-    for (std::int64_t i = 0; i < a.columns; ++i) in_row[static_cast<std::size_t>(i)] = x[i * step];
-    x = in_row.data();
+    vector = in_row(x, a.columns, step);
+    x = vector.data();
   }
   if (a.across == 1 && a.columns < kShortRow) return by_short_rows(a, x, out);
   if (a.across == 1 || a.columns == 1) return by_rows(a, x, out);
@@ -214,6 +306,22 @@ bool multiply_pairs(const Matrix<T>& a, const Matrix<T>& b, T* out) {
   return true;
 }
 
+template bool multiply_narrow_vector(const Matrix<std::int8_t>&, const std::int8_t*, std::int64_t,
+                                     std::uint16_t*);
+template bool multiply_narrow_vector(const Matrix<std::uint8_t>&, const std::uint8_t*, std::int64_t,
+                                     std::uint16_t*);
+template bool multiply_narrow_vector(const Matrix<std::int16_t>&, const std::int16_t*, std::int64_t,
+                                     std::uint16_t*);
+template bool multiply_narrow_vector(const Matrix<std::uint16_t>&, const std::uint16_t*,
+                                     std::int64_t, std::uint16_t*);
+template bool multiply_narrow_vector(const Matrix<std::int8_t>&, const std::int8_t*, std::int64_t,
+                                     std::uint32_t*);
+template bool multiply_narrow_vector(const Matrix<std::uint8_t>&, const std::uint8_t*, std::int64_t,
+                                     std::uint32_t*);
+template bool multiply_narrow_vector(const Matrix<std::int16_t>&, const std::int16_t*, std::int64_t,
+                                     std::uint32_t*);
+template bool multiply_narrow_vector(const Matrix<std::uint16_t>&, const std::uint16_t*,
+                                     std::int64_t, std::uint32_t*);
 template bool multiply_pairs(const Matrix<float>&, const Matrix<float>&, float*);
 template bool multiply_pairs(const Matrix<double>&, const Matrix<double>&, double*);
 template bool multiply_pairs(const Matrix<std::uint32_t>&, const Matrix<std::uint32_t>&,

@@ -17,6 +17,11 @@ struct Matrix {
 template <typename T>
 void multiply_vector(const Matrix<T>& a, const T* x, std::int64_t step, T* out);
 
+// The same of integers of 8 and 16 bits, modulo 2¹⁶ or 2³²; false, and nothing is written, if
+// neither rows nor columns lie next to each other.
+template <typename T, typename Sum>
+bool multiply_narrow_vector(const Matrix<T>& a, const T* x, std::int64_t step, Sum* out);
+
 // Writes the product of each short row of a matrix and that of another one; false, and nothing is
 // written, if rows are long.
 template <typename T>

@@ -26,14 +26,29 @@ def is_machine_code(jaxpr: Any) -> bool:
         (lax.erfc, 500, True),
         (jax.scipy.special.erfcx, 1000, True),
         (lax.lgamma, 100, True),
-        (lax.lgamma, 10_000, False),
+        (lax.lgamma, 10_000, True),
     ],
 )
 def test_functions_of_the_c_library_count_by_what_they_take(
     function: Any, count: int, accepts: bool
 ) -> None:
-    # XLA has a short polynomial for erf, which wins where there are many numbers.
+    # XLA has a short polynomial for erf, which wins where there are many numbers.  Of lgamma it has
+    # many operations, for which it wakes another thread.
     jaxpr = jax.jit(function).trace(jnp.ones(count, jnp.float32)).jaxpr
+    assert is_machine_code(jaxpr) is accepts
+
+
+@pytest.mark.parametrize(
+    ("function", "count", "accepts"),
+    [
+        (lambda x: x / (x + 2j), 6400, True),
+        (lambda x: lax.cumlogsumexp(x.real), 4000, False),
+    ],
+)
+def test_a_thread_that_xla_wakes_for_many_operations_counts(
+    function: Any, count: int, accepts: bool
+) -> None:
+    jaxpr = jax.jit(function).trace(jnp.ones(count, jnp.complex64)).jaxpr
     assert is_machine_code(jaxpr) is accepts
 
 

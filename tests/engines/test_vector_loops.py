@@ -12,6 +12,7 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
+from morphax.engines.loops.check import check
 from morphax.engines.loops.program import (
     INDEX,
     Assign,
@@ -21,11 +22,13 @@ from morphax.engines.loops.program import (
     Index,
     Kind,
     Load,
+    LoopProgram,
     Name,
     Statement,
     Store,
 )
 from morphax.engines.native.llvm_text import llvm_module
+from morphax.engines.native.machine_code import compile_loops
 from morphax.engines.native.vector_loops import VectorLoop, vector_loop
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.c_library import checked_program
@@ -56,10 +59,51 @@ def test_what_becomes_a_vector() -> None:
     assert not in_place.is_repeatable
 
 
+@pytest.mark.parametrize("stride", [2, 3, 4])
+def test_neighbours_that_one_step_stores(stride: int) -> None:
+    stores = [Store(OUT, AT.times(stride).plus(i), V) for i in range(stride)]
+    for order in (stores, stores[::-1]):
+        woven = plan(Load(V, X, AT), *order)
+        assert woven is not None
+        assert (woven.width, woven.is_repeatable) == (8, True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool"])
+@pytest.mark.parametrize("stride", [2, 3, 4])
+@pytest.mark.parametrize("size", [1, 3, 4, 7, 8, 16, 17, 31, 100])
+def test_vectors_take_turns_in_memory(size: int, stride: int, dtype: str) -> None:
+    kind, step = np.dtype(dtype), Name(1, INDEX, 0, size - 1)
+    given = [Buffer(f"x{i}", kind, (size,), Kind.INPUT) for i in range(stride)]
+    out, at = Buffer("out", kind, (size * stride,), Kind.OUTPUT), Index.of(step)
+    names = [Name(2 + i, kind) for i in range(stride)]
+    body = [
+        *[Load(name, buffer, at) for name, buffer in zip(names, given, strict=True)],
+        *[Store(out, at.times(stride).plus(i), name) for i, name in enumerate(names)][::-1],
+    ]
+    loops = (For(step, size, tuple(body), is_independent=True),)
+    program = LoopProgram("f", tuple(given), (out,), (), (), loops)
+    check(program)
+    x = np.random.default_rng(size).integers(0, 2 if dtype == "bool" else 99, (stride, size))
+    (found,) = call(program, compile_loops(program), *x.astype(kind))
+    np.testing.assert_array_equal(found, x.T.ravel().astype(kind))
+
+
 REFUSED: dict[str, list[Statement]] = {
     "every second": [Load(V, X, AT), Store(OUT, AT.times(2), V)],
     "all into one": [Load(V, X, AT), Store(OUT, Index(), V)],
     "a neighbour's": [Load(V, SPARE, AT.plus(1)), Store(SPARE, AT, V)],
+    "the first of three": [Store(OUT, AT.times(3), Const(F32.type(i))) for i in range(2)],
+    "a gap": [Store(OUT, AT.times(2).plus(i), Const(F32.type(i))) for i in (0, 3)],
+    "twice": [Store(OUT, AT.times(2).plus(i), Const(F32.type(i))) for i in (0, 0)],
+    "of two and of three": [
+        Store(OUT, AT.times(2 + i).plus(i), Const(F32.type(i))) for i in range(2)
+    ],
+    "backwards": [Store(OUT, AT.times(-2).plus(40 + i), Const(F32.type(i))) for i in range(2)],
+    "five neighbours": [Store(OUT, AT.times(5).plus(i), Const(F32.type(i))) for i in range(5)],
+    "read back": [
+        *[Store(SPARE, AT.times(2).plus(i), Const(F32.type(i))) for i in range(2)],
+        Load(V, SPARE, AT.times(2)),
+    ],
     "two places": [Store(OUT, AT, Const(F32.type(1))), Store(OUT, AT.plus(20), Const(F32.type(2)))],
 }
 
@@ -100,6 +144,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "every third, backwards": lambda x: jnp.sort(jnp.concatenate([x] * 3))[::-3] + x,
     "short rows": lambda x: jnp.outer(x, x[:3]).sum(0) + jnp.outer(x[:3], x).sum(1),
     "rows of pairs": lambda x: (x[:, None, None] * jnp.ones((9, 2), x.dtype)).sum(1) ** 2,
+    "pairs": lambda x: (x + 1j * x[::-1]) * (2 - 1j),
+    "wide pairs": lambda x: 1 / (x + 1j * x[::-1]),
+    "chosen pairs": lambda x: jnp.where(x > 0, x + 2j, jnp.conj(x - 1j * x)),
+    "pairs in place": lambda x: lax.fori_loop(0, 3, lambda i, z: z * z * 0.3 + 0.2j, x + 0j),
+    "stacked": lambda x: jnp.stack([x, jnp.sin(x), x * x[::-1]], -1),
+    "columns": lambda x: jnp.concatenate([x[:, None], jnp.ones((x.size, 1)), -x[:, None]], 1),
+    "stacked pairs": lambda x: jnp.stack([x + 1j, 1j * x[::-1]], 1) * 2,
+    "stacked truth values": lambda x: jnp.stack([x > 0, x[::-1] < 0.2], -1),
+    "stacked and read": lambda x: jnp.stack([jnp.exp(x), x], -1) * jnp.exp(x)[:, None],
+    "a stack of stacks": lambda x: jnp.stack([jnp.stack([x, -x], -1), jnp.ones((x.size, 2))], -1),
     "halves": lambda x: jnp.concatenate([x[1:], x[:1]]) * x,
 }
 
@@ -113,7 +167,7 @@ def test_sizes(label: str, size: int) -> None:
         jaxpr = make_jaxpr(FUNCTIONS[label])(x)
         expected = np.asarray(FUNCTIONS[label](x))
     (given,) = call(*compiled(jaxpr), x)
-    if expected.dtype.kind == "f":
+    if expected.dtype.kind in "fc":
         np.testing.assert_allclose(given, expected, 2e-6, 1e-6)
     else:
         np.testing.assert_array_equal(given, expected)

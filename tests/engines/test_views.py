@@ -101,6 +101,19 @@ def test_what_takes_no_time_does_not_stand_between() -> None:
         assert np.asarray(program(list(operands))[0]).tobytes() == np.asarray(alone).tobytes()
 
 
+@pytest.mark.parametrize(
+    ("operand", "is_chain"), [(np.s_[:, :1], True), (np.s_[:1], True), (np.s_[:1, :1], False)]
+)
+def test_a_single_operation_on_what_repeats_is_a_chain(operand: Any, is_chain: bool) -> None:
+    x = np.linspace(-3, 3, 4000, dtype=np.float32).reshape(400, 10)
+    program, (alone,) = _program(
+        lambda x, y: [lax.mul(x, jnp.broadcast_to(y, x.shape))], x, x[operand]
+    )
+    names = [getattr(v, "__name__", "") for v in program.function.__globals__.values()]
+    assert ("chain" in names) is is_chain
+    assert np.asarray(program([x, x[operand]])[0]).tobytes() == np.asarray(alone).tobytes()
+
+
 @pytest.mark.parametrize("rows", [1, 3, 200, 1025])
 @pytest.mark.parametrize("width", [2, 3, 7, 8, 9, 16, 17, 63, 64, 65, 511, 600])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])

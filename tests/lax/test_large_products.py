@@ -80,6 +80,31 @@ def test_products_of_integers_wrap_around(
             np.testing.assert_array_equal(result, x @ y)
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_narrow_integers_and_vectors(
+    size: tuple[int, int, int], dtype: str, shared_by: None
+) -> None:
+    rows, inner, columns = size
+    draw, bounds = np.random.default_rng(0), np.iinfo(dtype)
+    a = draw.integers(bounds.min, bounds.max, (rows, inner), dtype, endpoint=True)
+    b = draw.integers(bounds.min, bounds.max, (inner, columns), dtype, endpoint=True)
+    a[: rows // 2], b[:, : columns // 2] = bounds.min, bounds.min
+    for x in _layouts(a):
+        for y in _layouts(b):
+            exact = x.astype(np.int32) @ y.astype(np.int32)
+            for is_wide, out in ((True, np.int32), (False, np.int16)):
+                result = native.narrow_product(x, y, is_wide)
+                if 1 not in (rows, columns):
+                    assert result is None
+                if result is not None:
+                    assert result.dtype == out
+                    np.testing.assert_array_equal(result, exact.astype(out))
+    if 1 in (rows, columns) and 0 not in size:
+        assert native.narrow_product(a, b, True) is not None
+
+
 @pytest.mark.parametrize("shape", [(2, 3, 4), (30, 40, 50), (1, 300, 300), (300, 300, 1)])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"])
 def test_eager_products_of_integers(dtype: str, shape: tuple[int, int, int]) -> None:
@@ -211,3 +236,7 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         native.product(np.stack([x, x]), np.stack([x.T]))
     with pytest.raises(TypeError, match="two or three axes"):
         native.product(x[0], x)
+    narrow = x.astype(np.int8)
+    column = narrow.T[:, :1]
+    for other in (narrow, column.astype(np.uint8), column[None], column.astype(np.int32)):
+        assert native.narrow_product(narrow, other, True) is None

@@ -1,7 +1,8 @@
-"""Members that are taken along the first axis: native code, and its twin."""
+"""Members that are taken along the first axis, windows along several: native code, and its twin."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,80 @@ def test_many_members() -> None:
     kernel = gather_p.kernel(_aval(x), _aval(at), **params)
     assert kernel is not None
     assert kernel(x, at).tobytes() == gather_p.evaluate(x, at, **params).tobytes()
+
+
+# Sizes of the operand's axes and of windows along them.  All axes are indexed.
+_WINDOWS = [
+    ((7, 5), (1, 1)),
+    ((7, 5), (1, 5)),
+    ((7, 5), (3, 2)),
+    ((6, 4, 5), (1, 1, 1)),
+    ((6, 4, 5), (1, 2, 5)),
+    ((3, 4, 2, 5), (1, 1, 2, 3)),
+]
+
+
+@pytest.mark.parametrize(("shape", "sizes"), _WINDOWS)
+@pytest.mark.parametrize("dtype", ["int8", "uint32", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("mode", ["fill", "clip"])
+@pytest.mark.parametrize("batch", [(), (600,), (0,), (3, 2)])
+def test_windows_start_where_numbers_say(
+    shape: tuple[int, ...], sizes: tuple[int, ...], dtype: str, mode: str, batch: tuple[int, ...]
+) -> None:
+    rng = np.random.default_rng(2)
+    x, ends = rng.normal(size=shape).astype(np.float32), np.iinfo(dtype)
+    at = rng.integers(max(-3, ends.min), 9, (*batch, len(shape))).astype(dtype)
+    extremes = rng.choice(np.array([ends.min, ends.max], dtype), at.shape)
+    at = np.where(rng.random(at.shape) < 0.1, extremes, at)
+    window = tuple(range(len(batch), len(batch) + len(shape)))
+    numbers = lax.GatherDimensionNumbers(window, (), tuple(range(len(shape))))
+    params = _params(x, mode) | {"dimension_numbers": numbers, "slice_sizes": sizes}
+    expected = np.full((*batch, *sizes), np.nan, np.float32)
+    for i in np.ndindex(batch):
+        asked = at[i].tolist()
+        start = [min(max(a, 0), n - k) for a, n, k in zip(asked, shape, sizes, strict=True)]
+        if mode == "clip" or asked == start:
+            at_start = [slice(a, a + k) for a, k in zip(start, sizes, strict=True)]
+            expected[i] = x[tuple(at_start)]
+    kernel = gather_p.kernel(_aval(x), _aval(at), **params)
+    assert (kernel is None) == (0 in batch)
+    for evaluate in (kernel, functools.partial(gather_p.evaluate, **params)):
+        for operand in (x, np.asfortranarray(x)):
+            if evaluate is not None:
+                np.testing.assert_array_equal(evaluate(operand, at), expected)
+
+
+@pytest.mark.parametrize("places", [np.int32, np.int64])
+@pytest.mark.parametrize("counts", [np.int32, np.int64])
+@pytest.mark.parametrize("axes", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("marks", [False, True])
+def test_numbers_of_rows(places: Any, counts: Any, axes: int, marks: bool) -> None:
+    rng = np.random.default_rng(axes)
+    limits, weights = rng.integers(0, 40, (2, axes)).astype(counts)
+    at = rng.integers(-30, 70, (700, axes)).astype(places)
+    near = np.clip(at.astype(int), 0, limits)
+    expected = near @ weights
+    dtype = np.promote_types(places, counts)
+    if marks:
+        expected[(near != at).any(axis=-1)] = np.iinfo(dtype).min
+    rows = element_places.starting_rows(at, limits, weights, marks)
+    assert rows.dtype == dtype
+    np.testing.assert_array_equal(rows, expected)
+
+
+def test_what_numbers_no_rows_is_refused() -> None:
+    at, two, three = np.zeros((4, 2), np.int32), np.zeros(2, np.int32), np.zeros(3, np.int32)
+    for places, limits, weights, error in (
+        (at, three, two, ValueError),
+        (at, two, three, ValueError),
+        (np.zeros((), np.int32), two, two, ValueError),
+        (at.astype(np.uint32), two, two, ValueError),
+        (at.astype(np.int16), two, two, ValueError),
+        (at, two, two.astype(float), ValueError),
+        ([[0, 0]], two, two, TypeError),
+    ):
+        with pytest.raises(error):
+            element_places._native.starting_rows(places, limits, weights, True)
 
 
 def test_what_has_no_members_is_refused() -> None:

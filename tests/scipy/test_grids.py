@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -51,6 +53,32 @@ def test_places_between_samples(order: int, mode: str) -> None:
         _close(map_coordinates(image, places, order, mode, 7), expected)
         run = jax.jit(map_coordinates, static_argnums=(2, 3))
         _close(run(image, places, order, mode, 7), expected)
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (2, 1), (1, 3), (2, 1, 3)])
+@pytest.mark.parametrize("mode", ["constant", "nearest", "wrap", "mirror", "reflect"])
+def test_samples_of_short_images(shape: tuple[int, ...], mode: str) -> None:
+    image = np.arange(math.prod(shape), dtype=np.float32).reshape(shape)
+    places = np.array(list(itertools.product(range(-7, 8), repeat=len(shape)))).T
+    # NumPy's padding of one axis at a time says which sample lies at a place.
+    padding = {"wrap": "wrap", "mirror": "reflect", "reflect": "symmetric"}.get(mode, "edge")
+    folded = [np.pad(np.arange(n), 7, padding)[x + 7] for n, x in zip(shape, places, strict=True)]
+    expected = image[tuple(folded)]
+    if mode == "constant":
+        expected = np.where((folded == places).all(axis=0), expected, 9)
+    for order in (0, 1):
+        for run in (map_coordinates, jax.jit(map_coordinates, static_argnums=(2, 3))):
+            found = run(image, [*places], order, mode, 9)
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect"])
+def test_samples_of_images_of_symbolic_sizes(mode: str) -> None:
+    image, places = RNG.normal(size=(4, 3)), RNG.uniform(-1, 4, (2, 20))
+    sizes = jax.ShapeDtypeStruct(jax.export.symbolic_shape("n, m"), image.dtype)
+    run = jax.jit(lambda image, places: map_coordinates(image, places, 1, mode))
+    exported = jax.export.export(run)(sizes, places)
+    _close(exported.call(image, places), map_coordinates(image, places, 1, mode))
 
 
 def test_nearest_of_two_samples() -> None:

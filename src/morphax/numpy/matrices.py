@@ -280,7 +280,8 @@ def _by_squares(base: Any, exponent: Any, most: int) -> Any:
     """Whole powers up to the highest, element by element, with no logarithm of each number.
 
     A square is taken where a power needs it, and is no factor of 1 where it is the power itself:
-    what overflows elsewhere would make the slope no number.
+    what overflows elsewhere would make the slope no number.  Powers beyond the highest, which have
+    several factors, nobody asks for.
     """
     one = lax.full_like(base, 1)
     result, square = one, base
@@ -289,7 +290,8 @@ def _by_squares(base: Any, exponent: Any, most: int) -> Any:
         product = square
         if bit:
             root = where(lax.ge(exponent, value), square, one)
-            square = lax.mul(root, root)
+            product = square = lax.mul(root, root)
+        if bit and most > 1 << bit:
             is_first = lax.eq(lax.bitwise_and(exponent, lax.sub(value, 1)), 0)
             product = where(is_first, square, lax.mul(result, square))
         result = where(lax.ne(lax.bitwise_and(exponent, value), 0), product, result)

@@ -139,7 +139,7 @@ def _samples(image: Any, indices: Sequence[Any], mode: str, cval: Any) -> Any:
     shape = image.aval.shape
     if mode != "constant":
         folded = [_folded(i, n, mode) for i, n in zip(indices, shape, strict=True)]
-        return image[tuple(folded)]
+        return _taken(image, folded)
     filling = jnp.asarray(cval, image.aval.dtype)
     if not indices:
         return image
@@ -147,7 +147,22 @@ def _samples(image: Any, indices: Sequence[Any], mode: str, cval: Any) -> Any:
         return jnp.broadcast_to(filling, indices[0].aval.shape)
     inside = [(i >= 0) & (i < n) for i, n in zip(indices, shape, strict=True)]
     clipped = [jnp.clip(i, 0, n - 1) for i, n in zip(indices, shape, strict=True)]
-    return jnp.where(functools.reduce(lax.bitwise_and, inside), image[tuple(clipped)], filling)
+    return jnp.where(functools.reduce(lax.bitwise_and, inside), _taken(image, clipped), filling)
+
+
+def _taken(image: Any, places: Sequence[Any]) -> Any:
+    """The samples at places inside, by their numbers in the order of memory.
+
+    A number is one of the many steps on places; to gather by several numbers each, arrays of them
+    are joined.  Of symbolic sizes nobody knows whether 32 bits hold the number.
+    """
+    size = image.aval.size
+    if not (places and type(size) is int and size < 2**31):
+        return image[tuple(places)]
+    number = places[0]
+    for size, place in zip(image.aval.shape[1:], places[1:], strict=True):
+        number = number * size + place
+    return jnp.ravel(image).at[number].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def _folded(index: Any, size: int, mode: str) -> Any:

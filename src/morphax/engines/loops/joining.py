@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,14 @@ from .views import split_axes
 
 # Elements: what is larger is written in one pass through memory, whose lines come and go.
 _BEYOND_CACHES = 1 << 18
+# So many stores of neighbours vectors have (`native/vector_loops.py`).
+_MOST_IN_TURNS = 4
 
 
 def concatenated(b: Builder, out: Any, operands: Sequence[Value], axis: int) -> Value:
     """Arrays one after the other along an axis."""
+    if axis == len(out.shape) - 1 and _are_neighbours(out, operands):
+        return _in_turns(b, out, operands, lambda outer: (*outer, Index()))
     place, start = b.new(out), 0
     is_large = math.prod(out.shape) >= _BEYOND_CACHES and math.prod(out.shape[:axis]) > 1
     if is_large and not any([x.is_pending and x.holders for x in operands]):
@@ -58,6 +62,8 @@ def _copy_into_row(
 
 def stacked(b: Builder, out: Any, operands: Sequence[Value], axis: int) -> Value:
     """Arrays of one shape, one after the other along a new axis."""
+    if axis == len(out.shape) - 1 and _are_neighbours(out, operands):
+        return _in_turns(b, out, operands, lambda outer: outer)
     if axis < len(out.shape) - 1 and math.prod(out.shape) >= _BEYOND_CACHES:
         rows = [b.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:])) for x in operands]
         return concatenated(b, out, rows, axis)
@@ -66,6 +72,32 @@ def stacked(b: Builder, out: Any, operands: Sequence[Value], axis: int) -> Value
     for i, x in enumerate(operands):
         offset = place.offset.plus(i * place.strides[axis])
         b.fusion.fill(Place(place.buffer, strides, offset), x)
+    return b.placed(out.shape, place)
+
+
+def _are_neighbours(out: Any, operands: Sequence[Value]) -> bool:
+    """Whether few arrays give one number each to what lies side by side, and are of no other use.
+
+    A loop that stores the numbers of all of them is one of vectors, which one that leaves gaps for
+    the others is not.
+    """
+    count = len(operands) * (2 if out.dtype.kind == "c" else 1)
+    is_whole = len(operands) == out.shape[-1] and 1 < count <= _MOST_IN_TURNS
+    return is_whole and not any([x.is_pending and x.holders for x in operands])
+
+
+def _in_turns(
+    b: Builder, out: Any, operands: Sequence[Value], of_operand: Callable[[Indices], Indices]
+) -> Value:
+    """Arrays whose numbers lie side by side, along the last axis."""
+    place = b.new(out)
+
+    def write(*outer: Index) -> None:
+        for i, x in enumerate(operands):
+            scalar = b.fusion.read(x, of_operand(outer))
+            b.writer.store(place.buffer, place.at((*outer, Index((), i))), scalar)
+
+    b.fusion.nest(out.shape[:-1], write, is_independent=True)
     return b.placed(out.shape, place)
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from ...util.threads import processors
 from ..engine import Verdict
 from ..loops import LoopProgram
-from ..loops.program import Assign, If, Product, While, kinds_of, walk
+from ..loops.program import Assign, DType, For, If, Product, While, kinds_of, walk
 from .costs import LARGE, work_of
 from .engine_times import CALL, NATIVE, XLA, nanoseconds
 from .limits import MOST_STATEMENTS
@@ -53,6 +53,9 @@ takes is the same however many there are."""
 _FEW_STEPS: Final = 10
 # Elements: of larger arrays XLA gives parts to its threads.
 _SHARED_BY_XLA: Final = 1 << 14
+# Operations on smaller arrays, of more of which XLA has another thread run the program.  It does so
+# from a thousand of its own on, of which some are several of ours (a complex division is 30).
+_MANY_OPERATIONS: Final = 1 << 15
 # Bytes: larger arrays do not stay in the first caches.
 _LARGE: Final = 1 << 17
 # Nanoseconds for each byte of these.  What the system takes to give XLA memory for results does not
@@ -73,18 +76,16 @@ def judged(program: LoopProgram) -> Verdict:
     """Whether machine code is expected to be faster than XLA's, and why."""
     plans = plans_kept(program)
     work = work_of(program, plans=plans)
-    if work.statements > MOST_STATEMENTS:
-        return Verdict(False, f"the program has {work.statements} statements, which is much")
-    kinds = kinds_of(program.body)
-    if Product in kinds and _largest_product(program) > _LARGEST_PRODUCT:
-        return Verdict(False, "there is a large product of matrices")
+    largest = max([x.size for x in (*program.inputs, *program.outputs)], default=0)
+    doubt = _doubt(program, work, largest)
+    if doubt is not None:
+        return Verdict(False, doubt)
     native, xla = nanoseconds(work, NATIVE), nanoseconds(work, XLA)
     of_scalars = sum([NATIVE[name] * getattr(work, name) for name in _OF_SCALARS])
     is_of_vectors = not work.steps and of_scalars < _LITTLE * native
-    if is_of_vectors and While in kinds:
+    if is_of_vectors and While in kinds_of(program.body):
         xla *= _SLOWEST
     margin = _MARGIN_OF_LONG if work.statements > _MANY_STATEMENTS else MARGIN
-    largest = max([x.size for x in (*program.inputs, *program.outputs)], default=0)
     is_large = largest > LARGE and not (is_of_vectors or _are_few_pairs(program))
     if is_large and (work.steps or NATIVE["accesses"] * work.far > _LITTLE * native):
         return Verdict(False, f"an array of {largest} elements is gone through one by one")
@@ -92,21 +93,32 @@ def judged(program: LoopProgram) -> Verdict:
         brought = _of_memory(program, work)
         native = _helped(native, program, plans) + brought
         xla = XLA[CALL] + _shared(xla - XLA[CALL]) + brought + _woken(program)
-        margin = _MARGIN_OF_VECTORS if is_of_vectors else MARGIN
+        # Of functions of complex numbers XLA has others than those that are counted.
+        margin = _MARGIN_OF_VECTORS if is_of_vectors and not _pairs_of(program) else MARGIN
         if is_large and of_scalars > _SMALL * native:
             margin = _MARGIN_OF_ROWS
-    elif (
-        native > max(_MANY_VECTORS, _OF_ELEMENT * largest)
-        and not work.steps
-        and of_scalars < _SMALL * native
-    ):
-        margin = min(margin, _MARGIN_OF_VECTORS)
+    elif not work.steps:
+        xla += _WOKEN if _is_handed_on(program, work) else 0
+        is_much = native > max(_MANY_VECTORS, _OF_ELEMENT * largest)
+        if is_much and of_scalars < _SMALL * native:
+            margin = min(margin, _MARGIN_OF_VECTORS)
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     longest = _LONGEST_OF_SCALARS if 2 * of_scalars > native else _LONGEST
     is_long = not is_of_vectors and native > longest
     if is_long and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > longest:
         return Verdict(False, f"a long run: {times}")
     return Verdict(xla > margin * native, times)
+
+
+def _doubt(program: LoopProgram, work: Work, largest: int) -> str | None:
+    """Why a program is XLA's without an estimate."""
+    if work.statements > MOST_STATEMENTS:
+        return f"the program has {work.statements} statements, which is much"
+    if Product in kinds_of(program.body) and _largest_product(program) > _LARGEST_PRODUCT:
+        return "there is a large product of matrices"
+    if largest > LARGE and _has_wide_quotients(program):
+        return f"quotients of {largest} elements are computed in float64"
+    return None
 
 
 def _largest_product(program: LoopProgram) -> int:
@@ -125,6 +137,20 @@ def _are_few_pairs(program: LoopProgram) -> bool:
     return max(sizes, default=0) <= LARGE and not any(choices)
 
 
+def _pairs_of(program: LoopProgram) -> set[DType]:
+    """The complex dtypes of operands and results."""
+    dtypes = [x.declared[0] for x in (*program.inputs, *program.outputs)]
+    return {dtype for dtype in dtypes if dtype.kind == "c"}
+
+
+def _has_wide_quotients(program: LoopProgram) -> bool:
+    """Whether complex64 is divided, which XLA does in float32, with fewer digits."""
+    if not any([dtype.itemsize == 8 for dtype in _pairs_of(program)]):
+        return False
+    divided = [x for x in walk(program.body) if type(x) is Assign and x.operation == "div"]
+    return any([x.result.dtype.itemsize == 8 for x in divided])
+
+
 def _helped(native: float, program: LoopProgram, plans: LoopPlans) -> float:
     """What our time is where threads share the steps of long loops."""
     divided = time_divided(program.body, plans)
@@ -134,6 +160,17 @@ def _helped(native: float, program: LoopProgram, plans: LoopPlans) -> float:
 def _shared(time: float) -> float:
     """What is left of a time if half of the other processors help: they have other work."""
     return time * 2 / (1 + processors())
+
+
+def _is_handed_on(program: LoopProgram, work: Work) -> bool:
+    """Whether XLA has another thread run a program of small arrays.
+
+    Of sums in order, one step waits for the other: there our time may be underestimated as much.
+    Without operands XLA computes the result when it compiles.
+    """
+    loops = [x for x in program.body if type(x) is For]
+    is_of_elements = bool(program.inputs) and all([loop.is_independent for loop in loops])
+    return is_of_elements and work.operations + work.wide_operations > _MANY_OPERATIONS
 
 
 def _woken(program: LoopProgram) -> float:

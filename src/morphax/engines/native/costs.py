@@ -79,7 +79,8 @@ class _Count:
                     total.wide_slow += len(statement)
                 case Load(_, buffer, index) | Store(buffer, index):
                     total.moved += buffer.dtype.itemsize
-                    near = _NEAR if type(statement) is Load else _NEXT
+                    is_whole = vectors is not None and not vectors.has_members
+                    near = _NEAR if type(statement) is Load or is_whole else _NEXT
                     is_single = vectors is None or vectors.factor(index) not in near
                     total.accesses += is_single
                     total.far += is_single and buffer.size > LARGE

@@ -32,7 +32,7 @@ WIDTHS = (4, 8, 16)
 """How many elements vectors have."""
 
 STRIDES = (2, 3, 4)
-"""Elements so far apart are loaded with those between them."""
+"""Elements so far apart are loaded, and stored, with those between them."""
 
 # Loops of fewer steps are written out.
 FEWEST = 4
@@ -173,14 +173,27 @@ def _is_sound(plan: VectorLoop) -> bool:
     That is more than independence promises, for temporaries of one step may share memory with
     those of another.
     """
-    written: dict[Buffer, Index] = {}
+    written: dict[Buffer, list[Index]] = {}
     for statement in plan.body:
         if type(statement) is Store:
-            if plan.factor(statement.index) not in (1, -1):
-                return False
-            if written.setdefault(statement.buffer, statement.index) != statement.index:
-                return False
-    return all(written.get(x.buffer, x.index) == x.index for x in plan.body if isinstance(x, Load))
+            written.setdefault(statement.buffer, []).append(statement.index)
+    woven = set()
+    for buffer, indices in written.items():
+        if _are_woven(plan, indices):
+            woven.add(buffer)
+        elif plan.factor(indices[0]) not in (1, -1) or len(set(indices)) > 1:
+            return False
+    read = [x for x in plan.body if isinstance(x, Load) and x.buffer in written]
+    return all(x.buffer not in woven and written[x.buffer][0] == x.index for x in read)
+
+
+def _are_woven(plan: VectorLoop, indices: Sequence[Index]) -> bool:
+    """Whether each step stores a few neighbours, one by one, and the next step those behind."""
+    stride = len(indices)
+    if stride not in STRIDES or any([plan.factor(index) != stride for index in indices]):
+        return False
+    first = min(indices, key=lambda index: index.offset)
+    return {first.plus(i) for i in range(stride)} == {*indices}
 
 
 def _gains(plan: VectorLoop) -> bool:

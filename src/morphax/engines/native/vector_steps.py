@@ -6,7 +6,7 @@ loaded and stored together; other elements are gathered one by one.
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..loops.program import (
@@ -49,6 +49,8 @@ class VectorSteps:
         # What has been chosen between elements, and the buffers that have been read.
         self.chosen: set[Operand] = set()
         self.read: set[Buffer] = set()
+        # What is stored with its neighbours, when all are there.
+        self.woven: dict[Buffer, dict[Index, str]] = {}
 
     def prepare(self) -> None:
         """What is the same in all steps, and takes long: logarithms of bases of powers."""
@@ -249,13 +251,38 @@ class VectorSteps:
         return value
 
     def put(self, buffer: Buffer, index: Index, value: str) -> None:
-        """Store elements side by side."""
+        """Store elements side by side, or with those of others between them."""
         p, width = self.printer, self.width
         text, vector = self.in_memory(value, buffer), wide(memory_type(buffer.dtype), width)
-        if self.plan.factor(index) == -1:
+        factor = self.plan.factor(index)
+        if factor in STRIDES:
+            neighbours = self.woven.setdefault(buffer, {})
+            neighbours[index] = text
+            if len(neighbours) == factor:
+                self.weave(buffer, self.woven.pop(buffer))
+            return
+        if factor == -1:
             index, text = index.plus(1 - width), self.reversed(text, vector)
         address = p.address(buffer, index)
         p.line(f"store {vector} {text}, ptr {address}, align {buffer.dtype.itemsize}")
+
+    def weave(self, buffer: Buffer, neighbours: Mapping[Index, str]) -> None:
+        """Store vectors whose elements take turns in memory."""
+        p, width, stride = self.printer, self.width, len(neighbours)
+        vector, align = wide(memory_type(buffer.dtype), width), buffer.dtype.itemsize
+        indices = sorted(neighbours, key=lambda index: index.offset)
+        for start in range(0, width * stride, width):
+            value = "poison"
+            for turn, index in enumerate(indices):
+                steps = [divmod(start + i, stride) for i in range(width)]
+                places = [width + n if k == turn else i for i, (n, k) in enumerate(steps)]
+                mask = ", ".join([f"i32 {place}" for place in places])
+                value = p.new(
+                    f"shufflevector {vector} {value}, {vector} {neighbours[index]}, "
+                    f"<{width} x i32> <{mask}>"
+                )
+            address = p.address(buffer, indices[0].plus(start))
+            p.line(f"store {vector} {value}, ptr {address}, align {align}")
 
     def frozen(self, text: str, type_: str) -> str:
         """A vector of which LLVM does not see how it was made.

@@ -126,7 +126,7 @@ def _function(
     for var, result in constants.items():
         if var in needed:
             define(np.array(result), var)  # as kernels make them: keys are words
-    views: set[Atom] = set()
+    views: dict[Atom, bool] = {}
     lines = [f"def program({operands}):"]
     for part in parts_of(jaxpr.eqns, jaxpr.outvars, constants):
         item = _reading_views(part, views)
@@ -155,9 +155,12 @@ def _code(text: str) -> CodeType:
 
 
 def _kernel_of_line(
-    item: Equation | Chain | SmallProgram, to_copy: Set[Atom], views: set[Atom]
+    item: Equation | Chain | SmallProgram, to_copy: Set[Atom], views: dict[Atom, bool]
 ) -> Callable[..., Any]:
-    """What a line calls; the variables that it makes are added to `views` if they are such."""
+    """What a line calls; the variables that it makes are added to `views` if they are such.
+
+    There it says whether several numbers of an operand are repeated in them.
+    """
     if type(item) is Chain and aval_of(item.outputs[0]).size >= _MANY:
         return reference.kernel_with_code(item)
     if type(item) is Chain or type(item) is SmallProgram:
@@ -166,18 +169,24 @@ def _kernel_of_line(
     view = view_of(item, to_copy)
     if view is None:
         return _kernel(item)
-    views.update(item.outvars)
+    largest = max([aval_of(a).size for a in item.invars], default=0)
+    views.update([(v, 1 < largest < aval_of(v).size) for v in item.outvars])
     return view
 
 
 def _reading_views(
-    item: Equation | Chain | SmallProgram, views: Set[Atom]
+    item: Equation | Chain | SmallProgram, views: Mapping[Atom, bool]
 ) -> Equation | Chain | SmallProgram:
-    """A single operation that reads views of many numbers is a chain, which threads share."""
-    if type(item) is not Equation or views.isdisjoint(item.invars):
+    """A single operation that reads views is a chain, where that is faster.
+
+    Threads share one of many numbers; and where numbers repeat, NumPy goes through the shortest
+    rows one by one.
+    """
+    if type(item) is not Equation or views.keys().isdisjoint(item.invars):
         return item
     is_large = aval_of(item.outvars[0]).size >= WORTH_SHARING
-    return (chain_of_one(item) if is_large else None) or item
+    is_better = is_large or any([views.get(a, False) for a in item.invars])
+    return (chain_of_one(item) if is_better else None) or item
 
 
 def _parts(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -181,12 +182,26 @@ def are_short_rows(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> bool
 def integer_product(x: Any, y: Any, numbers: Any, out: Any) -> Callable[..., Any]:
     """The product of integer operands of two avals, modulo the number of integers of `out`."""
     wide = _in_products(out)
-    stacked = stacked_product(x.shape, y.shape, numbers, _product_of_integers)
+    is_narrow = x.dtype == y.dtype and x.dtype.itemsize < 4 == wide.itemsize and any(numbers[0])
+    narrow = partial(_product_of_narrow, out.itemsize > 2)
+    multiply = narrow if is_narrow and native_product else _product_of_integers
+    stacked = stacked_product(x.shape, y.shape, numbers, multiply)
 
     def product(x: Any, y: Any) -> Any:
-        return narrowed(stacked(x.astype(wide, copy=False), y.astype(wide, copy=False)), out)
+        if multiply is _product_of_integers:
+            x, y = x.astype(wide, copy=False), y.astype(wide, copy=False)
+        return narrowed(stacked(x, y), out)
 
     return product
+
+
+def _product_of_narrow(is_wide: bool, x: Any, y: Any) -> Any:
+    """``x @ y`` of stacks of integers of 8 or 16 bits, modulo 2³² if it is wide, or else 2¹⁶."""
+    if len(x) == 1 and 1 in (x.shape[1], y.shape[2]):
+        product = _native.narrow_product(x[0], y[0], is_wide)
+        if product is not None:
+            return product[None]
+    return _product_of_integers(x, y)
 
 
 def _product_of_integers(x: Any, y: Any) -> Any:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...engines.reference.windows import STARTS, Tables, Windows
-from ...util.compiled import part
+from ...util.compiled import part, twin_in
 from ...util.memo import memoize
 from ...util.records import dataclass
 from ..ground.dimension_numbers import (
@@ -34,7 +34,7 @@ from ..ground.dimension_numbers import (
 )
 from .index_bounds import filler
 
-Integers = NDArray[np.intp]
+Integers = NDArray[np.signedinteger[Any]]
 
 _native: Any = part("kernels")
 # A plan holds arrays as long as axes of the operand.
@@ -69,23 +69,31 @@ class IndexPlan:
     along: int | None
     order: Axes | None
 
-    def starts(self, indices: Any) -> tuple[Integers, Integers]:
-        """Where windows are asked to start, and the nearest places where they may."""
-        asked = as_integers(indices)
-        return asked, np.minimum(np.maximum(asked, 0), self.limits)
+    def row_numbers(self, indices: Any, *, marks: bool) -> Integers:
+        """The rows of all windows, of those that would leave the array moved inside.
 
-    def row_numbers(self, starts: Integers) -> Integers:
-        """The rows of the windows that start at `starts`, which are inside."""
-        if self.limits.size == 1:
-            base = starts[..., 0]
-            if self.weights[0] != 1:
-                base = base * self.weights[0]
-        else:
-            base = starts @ self.weights
+        With `marks` numbers are negative where windows would.
+        """
+        places = indices if indices.dtype == np.int32 else as_integers(indices)
+        base = starting_rows(places, self.limits, self.weights, marks)
         base = base.reshape(self.starts_shape)
         for term in self.terms:
             base = base + term
         return base
+
+
+@twin_in(_native)
+def starting_rows(places: Any, limits: Any, weights: Any, marks: bool) -> Any:
+    """The rows of an array at which windows start: those nearest to where they are asked to.
+
+    With `marks` the least number there is stands where that is outside: it is negative still when
+    the places of other rows of the window are added.
+    """
+    starts = np.minimum(np.maximum(places, 0), limits)
+    rows = np.asarray(starts @ weights)
+    if marks:
+        rows[(places != starts).any(axis=-1)] = np.iinfo(rows.dtype).min
+    return rows
 
 
 def as_integers(indices: np.ndarray[Any, Any]) -> Integers:
@@ -145,8 +153,13 @@ def _plan(
         first = len(shape)
     strides = [math.prod(shape[i + 1 : first]) for i in range(first)]
 
+    rows = math.prod(shape[:first])
+    # Numbers of rows are narrow where they can be, for vectors have more of these.
+    dtype = np.dtype(np.int32 if rows < 2**31 else np.intp)
+
     def term(size: int, stride: int, axis: int) -> Integers:
-        return (np.arange(size) * stride).reshape([-1 if i == axis else 1 for i in range(ndim)])
+        places = (np.arange(size) * stride).astype(dtype)
+        return places.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
     offsets = [
         term(slice_sizes[i], strides[i], axis)
@@ -160,10 +173,10 @@ def _plan(
     sizes = dict(zip(batch_axes, batch, strict=True))
     return IndexPlan(
         shape=windows,
-        rows=math.prod(shape[:first]),
+        rows=rows,
         row_size=math.prod(shape[first:]),
-        limits=np.array([shape[i] - slice_sizes[i] for i in index_map], np.intp),
-        weights=np.array([strides[i] for i in index_map], np.intp),
+        limits=np.array([shape[i] - slice_sizes[i] for i in index_map], dtype),
+        weights=np.array([strides[i] for i in index_map], dtype),
         starts_shape=tuple([sizes.get(i, 1) for i in range(ndim)]),
         terms=tuple(offsets + places_in_batch),
         along=along,
@@ -207,7 +220,7 @@ def element_windows(
     plan = gather_plan(x.shape, indices_shape, numbers, slice_sizes)
 
     def tables() -> Tables:
-        rows = plan.row_numbers(np.zeros(indices_shape, np.intp))
+        rows = plan.row_numbers(np.zeros(indices_shape, np.intp), marks=False)
         number = np.arange(math.prod(indices_shape[:-1])).reshape(plan.starts_shape)
         number = np.broadcast_to(number, rows.shape).ravel()
         places = rows.reshape(-1, 1) * plan.row_size + np.arange(plan.row_size)
@@ -261,7 +274,7 @@ def taking(
     fill_value: Any,
     **_: Any,
 ) -> Callable[..., Any] | None:
-    """How a gather takes the members along one axis, None where it is not so simple.
+    """How a gather takes members along one axis, or windows; None where it is not so simple.
 
     Args:
         x, indices: the avals.
@@ -269,12 +282,17 @@ def taking(
     """
     plan = gather_plan(x.shape, indices.shape, dimension_numbers, slice_sizes)
     axis, kind = plan.along, indices.dtype.char
-    if 0 in plan.shape or axis is None or kind not in "bhilBHI":
+    if 0 in plan.shape:
         return None
     fills = mode is GatherScatterMode.FILL_OR_DROP
-    if _native is not None and axis == 0 and kind in "il" and isinstance(x.dtype, np.dtype):
+    if _native is not None and isinstance(x.dtype, np.dtype):
         fill = filler(fill_value, x.dtype).tobytes() if fills else None
-        return lambda v, places: _native.taken(v, places[..., 0], fill)
+        if axis is None:
+            return partial(_windows_taken, plan, fill)
+        if axis == 0 and kind in "il":
+            return lambda v, places: _native.taken(v, places[..., 0], fill)
+    if axis is None or kind not in "bhilBHI":
+        return None
     if not fills:
         return lambda v, places: v.take(places[..., 0], axis, None, "clip")
     # Read as unsigned numbers, places before the first are beyond what the dtype can hold.
@@ -288,3 +306,10 @@ def taking(
         return v.take(at, axis, None, "clip")
 
     return taken
+
+
+def _windows_taken(plan: IndexPlan, fill: bytes | None, v: Any, indices: Any) -> Any:
+    """The windows of an array; `fill` is the bytes of an element that stands outside."""
+    matrix = v.reshape(plan.rows, plan.row_size)
+    numbers = plan.row_numbers(indices, marks=fill is not None)
+    return _native.taken(matrix, numbers, fill).reshape(plan.shape)

@@ -112,12 +112,10 @@ class Gather(Primitive):
                 return out
             outside = outside.reshape(outside.shape + (1,) * (x.ndim - plan.along - 1))
             return np.where(outside, filler(fill_value, x.dtype), out)
-        asked, starts = plan.starts(indices)
-        matrix = x.reshape(plan.rows, plan.row_size)
-        out = matrix.take(plan.row_numbers(starts), axis=0, mode="clip")
-        if fills and not (inside := asked == starts).all():
-            outside = ~inside.all(axis=-1).reshape(plan.starts_shape)
-            out[np.broadcast_to(outside, out.shape[:-1])] = filler(fill_value, x.dtype)
+        rows = plan.row_numbers(indices, marks=fills)
+        out = x.reshape(plan.rows, plan.row_size).take(rows, axis=0, mode="clip")
+        if fills and (outside := rows < 0).any():
+            out[outside] = filler(fill_value, x.dtype)
         return out.reshape(plan.shape)
 
     def kernel(self, x: Any, indices: Any, **params: Any) -> Callable[..., Any] | None:

@@ -231,16 +231,13 @@ def scattered(x: Any, indices: Any, updates: Any, numbers: Any, mode: Any, write
     if 0 in (x.size, updates.size):
         return out
     plan = scatter_plan(x.shape, indices.shape, updates.shape, numbers)
-    asked, starts = plan.starts(indices)
-    rows = plan.row_numbers(starts)
+    drops = mode is not GatherScatterMode.CLIP
+    rows = plan.row_numbers(indices, marks=drops).astype(np.intp, copy=False)
     if plan.order is not None:
         updates = updates.transpose(plan.order)
     ordered = updates.reshape(*rows.shape, plan.row_size)
-    if mode is not GatherScatterMode.CLIP:
-        inside = asked == starts
-        if not inside.all():
-            kept = inside.all(axis=-1)
-            rows, ordered = rows[kept], ordered[kept]
+    if drops and not (inside := rows >= 0).all():
+        rows, ordered = rows[inside], ordered[inside]
     target = out.reshape(plan.rows, plan.row_size)
     write(target, rows.reshape(-1), ordered.reshape(-1, plan.row_size))
     return out

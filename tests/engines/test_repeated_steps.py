@@ -31,7 +31,7 @@ def evaluated(jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
         return np.asarray(atom.val, atom.aval.dtype) if type(atom) is Literal else values[atom]
 
     for eqn in jaxpr.eqns:
-        operation = {"repeated_steps": _steps, "strided_view": _view}.get(eqn.primitive.name)
+        operation = OPERATIONS.get(eqn.primitive.name)
         found = (operation or eqn.primitive.bind)(*map(read, eqn.invars), **eqn.params)
         results = found if eqn.primitive.multiple_results else [found]
         values |= zip(eqn.outvars, results, strict=True)
@@ -58,6 +58,14 @@ def _view(x: Any, *, shape: tuple[int, ...], axes: Any) -> Any:
         for start, terms in axes
     ]
     return np.asarray(x)[tuple(places)]
+
+
+def _window(x: Any, *starts: Any, slice_sizes: tuple[int, ...]) -> Any:
+    at = zip(map(int, starts), slice_sizes, strict=True)
+    return np.asarray(x)[tuple([slice(start, start + size) for start, size in at])]
+
+
+OPERATIONS = {"repeated_steps": _steps, "strided_view": _view, "moving_window": _window}
 
 
 def gradient_of(program: Callable[..., Any]) -> Callable[..., Any]:
@@ -183,6 +191,13 @@ def numbers_at_places(x: Any) -> Any:
     return x
 
 
+def table(x: Any) -> Any:
+    y = jnp.zeros(20)
+    for i in range(2, 20):
+        y = y.at[i].set(y[i - 1] * 0.5 + y[i - 2] * 0.3 + x[i % 5])
+    return y
+
+
 # The most equations that are left.
 EXAMPLES = {
     carried: 1,
@@ -196,6 +211,7 @@ EXAMPLES = {
     taken_apart: 5,
     forwards_and_backwards: 6,
     numbers_at_places: 2,
+    table: 8,
 }
 
 

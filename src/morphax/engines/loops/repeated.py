@@ -20,6 +20,7 @@ from ...core import (
 from ...core.missing_rules import NoRule
 from .builder import Builder
 from .control import repeated
+from .joining import block_of, limited_starts
 from .values import Value
 
 _LATE = "it arises when a program is written as loops, after all transformations"
@@ -100,5 +101,26 @@ class StridedView(_OfLoops):
         return b.view(b.settled(x), shape, axes)
 
 
+@final
+class MovingWindow(_OfLoops):
+    """The elements of an array from a place on, which a number for each axis says.
+
+    Params:
+        slice_sizes: how many there are along each axis.
+    """
+
+    name = "moving_window"
+    window_in_loops = "read"
+
+    def abstract_eval(self, x: Any, *starts: Any, slice_sizes: tuple[int, ...]) -> ShapedArray:
+        return like(x, shape=slice_sizes)
+
+    def to_loops(
+        self, b: Builder, out: Any, x: Value, *starts: Value, slice_sizes: tuple[int, ...]
+    ) -> Value:
+        return block_of(b, b.settled(x), limited_starts(b, starts, x.shape, slice_sizes), out.shape)
+
+
+moving_window_p = MovingWindow()
 repeated_steps_p = RepeatedSteps()
 strided_view_p = StridedView()

@@ -30,7 +30,7 @@ from .steps import Around, Element, Moving, NotSteps, Steps
 _LEAST_STEPS: Final = 4
 _LEAST_SAVED: Final = 48
 # So many equations are written at once, so that chains of operations stay in registers.
-_LEAST_AT_ONCE: Final = 32
+_LEAST_AT_ONCE: Final = 64
 # So many equations must be saved for each result that is taken out of a stack by itself.
 _FOR_AN_ELEMENT: Final = 8
 # So many places are tried at which forms come again, and so many starts of each run.

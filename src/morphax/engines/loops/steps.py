@@ -7,11 +7,12 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from ...core import Equation, Jaxpr, Literal
+from ...core import Equation, Jaxpr, Literal, ShapedArray
 from ...core.atoms import Atom, DropVar, Var
 from ...util.records import dataclass
 from ..xla.literals import host_constant
 from .equation_forms import WINDOW
+from .repeated import moving_window_p
 
 Axes: TypeAlias = tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
 
@@ -47,6 +48,7 @@ class Element:
     index: int
 
 
+_PLACE = ShapedArray((), np.dtype(np.int32))
 # A result of a step, by the number of its equation in the step.
 _Own: TypeAlias = tuple[int, int]
 
@@ -100,6 +102,7 @@ class Steps:
         self._own: dict[_Own, Var] = {}
         self._carry: dict[tuple[_Own, Any], Var] = {}
         self._parts: list[Var] = []
+        self._rows: dict[Any, Var] = {}
         self.body_eqns = [self._equation(q) for q in range(period)]
 
     @property
@@ -127,8 +130,10 @@ class Steps:
         """Equation `q` of the body, `None` if a moving part is its result."""
         # The second step, for the first may read what comes before.
         eqn = self.eqns[self.start + self.period + q]
-        if eqn.primitive.name == WINDOW and self._moves(q):
-            return None
+        if eqn.primitive.name == WINDOW:
+            starts = [other.params["start_indices"] for other in self._of_all_steps(q)]
+            if starts.count(starts[0]) < len(starts):
+                return self._window(q, eqn, starts)
         invars = tuple([self._operand(q, a) for a in range(len(eqn.invars))])
         outvars = tuple([_fresh(v) for v in eqn.outvars])
         self._own |= {(q, o): v for o, v in enumerate(outvars)}
@@ -146,32 +151,30 @@ class Steps:
             raise NotSteps
         self.count = min(self.count, count)
 
-    def _moves(self, q: int) -> bool:
-        """Whether windows of an array move on; then they are a moving part."""
-        eqns = self._of_all_steps(q)
-        starts = [eqn.params["start_indices"] for eqn in eqns]
-        if starts.count(starts[0]) == len(starts):
-            return False
-        source = eqns[0].invars[0]
-        self._keep(_agreeing([eqn.invars[0] is source for eqn in eqns]))
-        if type(source) is Literal or not self._is_outside(source):
-            raise NotSteps
+    def _window(self, q: int, eqn: Equation, starts: Sequence[tuple[int, ...]]) -> Equation | None:
+        """Windows that move: a moving part if they do so evenly, in an array that is there."""
+        source, out = eqn.invars[0], eqn.outvars[0]
+        strides = eqn.params["strides"] or (1,) * len(starts[0])
         steps = [b - a for a, b in zip(*starts[:2], strict=True)]
-        evenly = [
-            all([a + j * step == b for a, step, b in zip(starts[0], steps, here, strict=True)])
-            for j, here in enumerate(starts)
-        ]
-        self._keep(_agreeing(evenly))
-        out: Any = eqns[0].outvars[0].aval
-        strides = eqns[0].params["strides"] or (1,) * len(steps)
-        axes = [
-            (start, ((0, step), (axis + 1, stride)))
-            for axis, (start, step, stride) in enumerate(
-                zip(starts[0], steps, strides, strict=True)
-            )
-        ]
-        self._own[q, 0] = self._part(Moving(source, out.shape, tuple(axes)), out)
-        return True
+        is_even = all(
+            start == tuple([a + j * step for a, step in zip(starts[0], steps, strict=True)])
+            for j, start in enumerate(starts)
+        )
+        is_there = all([other.invars[0] is source for other in self._of_all_steps(q)])
+        aval: Any = out.aval
+        if is_even and is_there and type(source) is Var and self._is_outside(source):
+            each = enumerate(zip(starts[0], steps, strides, strict=True))
+            axes = [(a, ((0, step), (axis + 1, stride))) for axis, (a, step, stride) in each]
+            self._own[q, 0] = self._part(Moving(source, aval.shape, tuple(axes)), aval)
+            return None
+        if {*strides} != {1}:
+            raise NotSteps
+        x = self._operand(q, 0)
+        numbers = np.ascontiguousarray(np.asarray(starts, np.int32).T)
+        places = [self._numbers(row, _PLACE) for row in numbers]
+        made = self._own[q, 0] = _fresh(out)
+        params = {"slice_sizes": aval.shape}
+        return Equation(moving_window_p, (x, *places), (made,), params, source=eqn.source)
 
     def _part(self, moving: Moving, aval: Any) -> Var:
         self.moving.append(moving)
@@ -222,11 +225,14 @@ class Steps:
         return self._carry[key]
 
     def _literal(self, atoms: Sequence[Any]) -> Atom:
+        """A literal, or those of all steps."""
         aval = atoms[0].aval
-        numbers = np.stack([np.asarray(x.val, aval.dtype) for x in atoms])
+        return self._numbers(np.stack([np.asarray(x.val, aval.dtype) for x in atoms]), aval)
+
+    def _numbers(self, numbers: np.ndarray[Any, Any], aval: Any) -> Atom:
+        """A number that is known for each step."""
         if len({x.tobytes() for x in numbers}) == 1:
-            literal: Literal = atoms[0]
-            return literal
+            return Literal(numbers[0], aval)
         return self._row(numbers, aval)
 
     def _constants(self, atoms: Sequence[Any]) -> Var:
@@ -241,8 +247,12 @@ class Steps:
 
     def _row(self, numbers: np.ndarray[Any, Any], aval: Any) -> Var:
         """One of as many arrays as there are steps."""
-        stack = Var(aval.with_axis(0, len(numbers)))
-        return self._part(Moving(stack, aval.shape, _rows(0, 1, aval.ndim), numbers), aval)
+        key = aval, numbers.tobytes()
+        if key not in self._rows:
+            stack = Var(aval.with_axis(0, len(numbers)))
+            moving = Moving(stack, aval.shape, _rows(0, 1, aval.ndim), numbers)
+            self._rows[key] = self._part(moving, aval)
+        return self._rows[key]
 
     def _elements(self, atoms: Sequence[Atom]) -> Var:
         """Elements of a stack, at places that move on evenly."""

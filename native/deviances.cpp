@@ -104,6 +104,8 @@ double any_deviance(double x, double y, double distance) {
   constexpr double kScale = 0x1p600, kLogOfScale = 600 * 0.69314718055994530942;
   if (y > 0 && y < 1e-280)
     return distance + (x - powers) * (std::log(x / (y * kScale)) + kLogOfScale);
+  if (powers > 0 && x > 0 && x < y * 1e-290)
+    return distance + (x - powers) * (std::log(x) - std::log(y));
   return deviance_of<Library, powers>(x, y, distance);
 }
 

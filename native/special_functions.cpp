@@ -144,9 +144,9 @@ double any_zeta(double x, double q) {
   if (is_pole && is_even) return kInfinity;
   if (!(x > 1 && x < kInfinity) || is_pole || !(q < 0 && q > -kInfinity) || !is_whole(x))
     return kNan;
-  const double below = precise_zeta(x, std::ceil(q) - q) - precise_zeta(x, 1 - q);
-  const double above = precise_zeta(x, q - std::floor(q));
-  return is_even ? above + below : above - below;
+  // In this order: the first may cancel what there is, and the second be small beside both.
+  const double above = precise_zeta(x, q - std::floor(q)), sign = is_even ? 1 : -1;
+  return (above + sign * precise_zeta(x, std::ceil(q) - q)) - sign * precise_zeta(x, 1 - q);
 }
 
 // n!, ∞ from 171 on.

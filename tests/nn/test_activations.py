@@ -80,6 +80,23 @@ def test_limits_of_a_dtype_are_no_operands(function: Any, dtype: str) -> None:
     np.testing.assert_allclose(found.astype(np.float32), wanted, rtol=0.13, atol=0.02)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "slope", "expected"),
+    [
+        ("int32", 2, "int32"),
+        ("int8", np.int32([2, 3]), "int32"),
+        ("bool", np.int8([2, 3]), "int8"),
+        ("int32", 0.5, "float32"),
+    ],
+)
+def test_leaky_relu_of_integers(dtype: str, slope: Any, expected: str) -> None:
+    x = np.array([-2, 3]).astype(dtype)
+    for run in (jax.nn.leaky_relu, jax.jit(jax.nn.leaky_relu)):
+        found = run(x, slope)
+        assert found.dtype == expected
+        np.testing.assert_array_equal(found, np.where(x >= 0, x, slope * x))
+
+
 def test_log1mexp() -> None:
     x = np.array([1e-30, 1e-5, 0.5, 0.69, 0.7, 3.0, 50.0], np.float32)
     exact = x.astype(np.float64)

@@ -200,8 +200,27 @@ def test_digits_of_dirichlet(size: float, has_all: bool, dtype: Any) -> None:
         np.testing.assert_allclose(second, float(truths[0][2]), 20 * tolerance)
 
 
-POINTS = np.array([0.0, 1e-40, 1e-20, 0.3, 1.0, 2.5, 1e4, 1e10, 1e25, 1e38, np.inf, np.nan])
+POINTS = np.array([0.0, 1e-300, 1e-40, 1e-20, 0.3, 1.0, 2.5, 1e4, 1e10, 1e25, 1e38, np.inf, np.nan])
 PLACES = np.array([0.0, 1e-30, 0.25, 0.5, 1.0, -0.5, 1.5, np.nan])
+
+
+# By mpmath, with 700 digits.
+LEAST_PARAMETERS: dict[Any, list[tuple[tuple[float, ...], float]]] = {
+    stats.gamma.logpdf: [
+        ((1e30, 1e-300), -1e30),
+        ((10.0, 1e-300), -703.0781129912077),
+        ((1e-160, 1e-300), -322.3619130191664),
+    ],
+    stats.beta.logpdf: [
+        ((0.5, 3.0, 1e-300), -691.4686750787737),
+        ((1e-10, 10.0, 1e-300), -898.0081862675778),
+        ((0.5, 1e10, 1e-300), -6931472494.988687),
+    ],
+    stats.beta.cdf: [((0.5, 1e-300, 1e10), 1.0), ((0.3, 1e10, 1e-300), 0.0)],
+    stats.beta.sf: [((0.5, 1e-300, 1.0), 6.931471805599453e-301), ((0.3, 1e10, 1e-300), 1.0)],
+    stats.beta.logcdf: [((0.9, 3.0, 1e-305), -702.2908711907808)],
+    stats.beta.logsf: [((0.5, 1e-300, 1e10), -6931472518.707685)],
+}
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)
@@ -216,10 +235,22 @@ def test_deviances_are_those_of_the_twin(powers: int, dtype: Any) -> None:
         given = np.asarray(deviance_p.bind(x, y, distance, powers=powers))
         wide = [v.astype(np.float64) for v in (x, y, distance)]
         twin = np.asarray(deviance_p.evaluate(*wide, powers=powers)).astype(dtype)
-        # Of a logarithm alone the quotient is not to vanish.
-        is_known = (powers == 0) | ~(wide[0] < 1e-30 * wide[1])
+        # A logarithm alone is not to be of 0.
+        is_known = (powers == 0) | (x > 0)
     eps = np.finfo(dtype).eps
     np.testing.assert_allclose(given[is_known], twin[is_known], 16 * eps, 4 * eps)
+
+
+@pytest.mark.parametrize("engine", ["eager", "xla", "native"])
+def test_functions_of_least_parameters(engine: str) -> None:
+    """The quotient of parameter and number is below the least of all, or its inverse above."""
+    for function, rows in LEAST_PARAMETERS.items():
+        points, expected = zip(*rows, strict=True)
+        run = function
+        if engine != "eager":
+            run = jax.jit(run, compiler_options={"jax_cpu_engine": engine})
+        with jax.enable_x64(True):
+            np.testing.assert_allclose(run(*np.array(points).T), expected, 1e-13)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)

@@ -68,6 +68,8 @@ TABLE = (
     Ends("beta", TAILS, shapes=((0.5, 0.5), (1.0, 1.0), (2.0, 3.0)), held=(1, 2), **UNIT),
     Ends("gennorm", "logpdf pdf cdf", shapes=((1.5,), (0.5,), (3.0,))),
     Ends("t", "logpdf pdf", shapes=((2.5,), (1.0,))),
+    Ends("t", "logpdf pdf", (0, 1, -3), probability=(INF,)),
+    Ends("vonmises", "logpdf pdf", (0, 0.5, 3), probability=(0,)),
     *(Ends(name, "ppf isf", ()) for name in ("norm", "logistic", "cauchy")),
     *(Ends(name, "ppf", ()) for name in ("uniform", "expon", "gumbel_l", "gumbel_r")),
     Ends("pareto", "ppf", (), ((2.0,), (0.3,))),

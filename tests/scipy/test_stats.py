@@ -472,6 +472,26 @@ def test_complex_arguments_are_refused_where_there_are_cases() -> None:
     np.testing.assert_allclose(stats.norm.pdf(z), density, 1e-6)
 
 
+def test_slopes_of_the_negative_binomial_density_without_successes() -> None:
+    p = np.float32([0, 0.3, 1])
+    none = np.zeros_like(p)
+    with np.errstate(divide="ignore"):
+        expected = np.log(p)
+    for run in (lambda f: f, jax.jit):
+        slope = run(jax.grad(lambda n: stats.nbinom.logpmf(none, n, p).sum()))(none)
+        np.testing.assert_allclose(slope, expected, 1e-6)
+
+
+def test_students_density_of_infinite_freedom_is_the_normal_one() -> None:
+    x = np.float32([0, 1, -40, np.inf, np.nan])
+    for run in (lambda f: f, jax.jit):
+        found = run(lambda x, df: stats.t.logpdf(x, df, 0.5, 2.0))(x, np.full_like(x, np.inf))
+        np.testing.assert_allclose(found, stats.norm.logpdf(x, 0.5, 2.0), 1e-6)
+    # Where nothing but numbers of Python is given, too.
+    assert jax.grad(stats.t.logpdf, 1)(1.0, np.inf) == 0
+    assert jax.grad(stats.t.logpdf, 1)(1.0, 2.0) != 0
+
+
 def test_students_density_where_squares_are_out_of_range() -> None:
     x, df = np.float32(1e30), np.float32([0.5, 3.0, 30.0])
     expected = reference.t.logpdf(1e30, df.astype(float))

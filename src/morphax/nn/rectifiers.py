@@ -121,7 +121,7 @@ def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
     """x where it is not negative, else `negative_slope` · x.
 
     Args:
-        x: real numbers of any shape.
+        x: real numbers of any shape; integers stay integers beside a slope that is one.
         negative_slope: the slope on the left of 0.
 
     Example:
@@ -130,7 +130,7 @@ def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
         >>> jax.nn.leaky_relu(jnp.array([-2.0, 0.0, 2.0]))
         Array([-0.02,  0.  ,  2.  ], dtype=float32)
     """
-    x = _inexact("leaky_relu", x)
+    x = as_array("nn.leaky_relu", x)
     return jnp.where(x >= 0, x, negative_slope * x)
 
 

@@ -78,10 +78,11 @@ def _zeta(
     # Of q = −2.3, the sizes 0.3, 1.3 and 2.3.
     ends = w.op("sub", w.op("ceil", q), q), w.op("sub", one, q)
     sums = [positive(w, x, w.select(is_below, end, one)) for end in ends]
-    before = w.op("sub", *sums)
     half = w.op("div", x, two)
     is_even = w.op("eq", half, w.op("floor", half))
-    added = w.op("add", value, w.select(is_even, before, w.op("neg", before)))
+    first, last = [w.select(is_even, s, w.op("neg", s)) for s in sums]
+    # In this order: the first may cancel what there is, and the second be small beside both.
+    added = w.op("sub", w.op("add", value, first), last)
     converges = w.all_of([is_below, w.op("gt", x, one)])
     value = w.select(converges, added, value)
     return _with_poles_of_zeta(w, x, q, value, at_pole)

@@ -33,6 +33,7 @@ from .special import digamma
 # compiled program gives NaN.
 _MOST_STEPS = 30000.0
 _LARGEST_PARAMETERS = 1e10
+_LARGEST_RATIO = 1e300
 # Nearer to 1 the fraction converges slowly unless a is large.
 _END_OF_FRACTION = 0.9999
 
@@ -48,7 +49,8 @@ def _scale_and_exponent(m: Notation, a: Any, b: Any, x: Any, y: Any) -> tuple[An
     total = a + b
     excess = x * b - y * a
     x_distance, y_distance = excess / a, -excess / b
-    x_ratio, y_ratio = x * (total / a), y * (total / b)
+    # Beyond the largest number the logarithm counts a or b times, which is nothing.
+    x_ratio, y_ratio = _bounded(m, x * (total / a)), _bounded(m, y * (total / b))
     is_near = (abs(x_distance) < 0.3) & (abs(y_distance) < 0.3)
     # The linear terms of the two logarithms cancel each other.
     near = a * log1p_minus(m, x_distance, x_ratio) + b * log1p_minus(m, y_distance, y_ratio)
@@ -56,6 +58,10 @@ def _scale_and_exponent(m: Notation, a: Any, b: Any, x: Any, y: Any) -> tuple[An
     exponent = m.where(is_near, near, far)
     scale = log_scaled_gamma(m, total) - log_scaled_gamma(m, a) - log_scaled_gamma(m, b)
     return m.sqrt(a * (b / total) * (0.5 / math.pi)), exponent + scale
+
+
+def _bounded(m: Notation, ratio: Any) -> Any:
+    return m.where(ratio < _LARGEST_RATIO, ratio, _LARGEST_RATIO)
 
 
 def _log_ratio(m: Notation, distance: Any, ratio: Any) -> Any:

@@ -7,7 +7,9 @@ Compiled programs sum by Euler and Maclaurin: with a = q + N,
 All of it is known as a Taylor series in x, and so are the derivatives with respect to x.
 
 The sum over k with q + k < 0 has the terms of two sums that start at positive numbers: with
-n = ⌈q⌉ − q, it is (−1)ˣ (ζ(x, n) − ζ(x, 1 − q)) for whole x.
+n = ⌈q⌉ − q, it is (−1)ˣ (ζ(x, n) − ζ(x, 1 − q)) for whole x.  The first goes to the sum of the
+positive terms before the second does: halfway between whole numbers they are equal, and for odd x
+all that is left may be small beside them.
 
 References: DLMF, 25.11.9, 2.10.1 and 5.15.1.
 """
@@ -124,31 +126,34 @@ def _hurwitz(m: Notation, x: Any, q: Any) -> Any:
     # Between whole numbers x the powers of negative numbers are complex.
     is_below = (q < 0.0) & ~pole & is_known & _is_whole(m, x)
     start = m.where(is_below, q - m.floor(q), m.where(is_positive, q, 1.0))
-    below = m.where(is_below, _sum_below(m, inner, q, is_below, is_even), 0.0)
-    value = _positive_sum(m, inner, start, 0) + below
+    value = _positive_sum(m, inner, start, 0)
+    value = _with_sum_below(m, inner, q, value, is_below, is_even)
     value = m.where(is_known & (is_positive | is_below), value, math.nan)
     return m.where((x == 1.0) | (pole & is_even), math.inf, value)
 
 
-def _sum_below(m: Notation, x: Any, q: Any, is_below: Any, is_even: Any) -> Any:
-    """The sum over k with q + k < 0, where that is asked for; elsewhere any number."""
+def _with_sum_below(m: Notation, x: Any, q: Any, value: Any, is_below: Any, is_even: Any) -> Any:
+    """The value and the sum over k with q + k < 0, where that is asked for."""
     first = m.where(is_below, -m.floor(-q) - q, 1.0)
     last = m.where(is_below, 1.0 - q, 1.0)
 
     sum_from = partial(_positive_sum, m, x, order=0)
     if isinstance(x, float):
-        total = m.if_any(is_below, lambda: sum_from(q=first) - sum_from(q=last))
-        return total if is_even else -total
+        sign = 1.0 if is_even else -1.0
+        total = m.if_any(
+            is_below, lambda: (value + sign * sum_from(q=first)) - sign * sum_from(q=last)
+        )
+        return m.where(is_below, total, value)
 
     # One sum after the other: of two, XLA would take twice the time to compile them.
     def add_one(step: Any, total: Any) -> Any:
         is_first = step < 1.0
-        value = sum_from(q=m.where(is_first, first, last))
-        return step + 1.0, total + m.where(is_first, value, -value)
+        term = sum_from(q=m.where(is_first, first, last))
+        is_added = (is_first & is_even) | ~(is_first | is_even)
+        return step + 1.0, total + m.where(is_added, term, -term)
 
-    start = 0.0, m.where(is_below, 0.0, 0.0)
-    _, total = m.iterate(lambda step, _: (step < 2.0) & is_below, add_one, start)
-    return m.where(is_even, total, -total)
+    _, total = m.iterate(lambda step, _: (step < 2.0) & is_below, add_one, (0.0, value))
+    return m.where(is_below, total, value)
 
 
 def _if_asked(m: Notation, is_asked: Any, function: Callable[[Any], Any]) -> Any:
@@ -194,9 +199,10 @@ def _zeta(x: Any, q: Any) -> Any:
     start = np.where(is_below, q - np.floor(q), np.where(pole, 1, q))
     value = np.where(pole | (x == 1), np.inf, _zeta_of_positive(x, start))
     if is_below.any():
-        n, end = [np.where(is_below, v, 1) for v in (np.ceil(q) - q, 1 - q)]
-        below = _zeta_of_positive(x, n) - _zeta_of_positive(x, end)
-        value = np.where(is_below & (x > 1), value + np.where(is_even, below, -below), value)
+        ends = [np.where(is_below, v, 1) for v in (np.ceil(q) - q, 1 - q)]
+        sums = [_zeta_of_positive(x, end) for end in ends]
+        first, last = [np.where(is_even, s, -s) for s in sums]
+        value = np.where(is_below & (x > 1), (value + first) - last, value)
     return np.where(undefined, np.nan, value).astype(dtype)
 
 
@@ -262,8 +268,8 @@ def _of_known_order(m: Notation, order: float, x: Any) -> Any:
     pole = (x <= 0.0) & _is_whole(m, x)
     is_positive, is_below = (x > 0.0) & (x < math.inf), (x < 0.0) & ~pole
     start = m.where(is_below, x - m.floor(x), m.where(is_positive, x, 1.0))
-    below = m.where(is_below, _sum_below(m, exponent, x, is_below, is_even), 0.0)
-    value = _positive_sum(m, exponent, start, 0) + below
+    value = _positive_sum(m, exponent, start, 0)
+    value = _with_sum_below(m, exponent, x, value, is_below, is_even)
     factor = math.gamma(exponent) if exponent < _LARGEST_FACTORIAL else math.inf
     value = m.where(is_positive | is_below, value * (factor if is_even else -factor), math.nan)
     return m.where(pole, math.inf, value) if is_even else value

@@ -163,8 +163,10 @@ def poch(z: Any, m: Any) -> Any:
 
 def _log_binomial(m: Notation, n: Any, k: Any) -> Any:
     """log C(n, k) for 0 < k < n: by Stirling's formula k log(n/k) + (n−k) log(n/(n−k)) and less."""
-    rest = n - k
-    entropy = -k * m.log(k / n) - rest * m.log1p(-k / n)
+    rest, share = n - k, k / n
+    # The quotient of numbers far apart leaves the range.
+    log_share = m.where(share > 1e-290, m.log(share), m.log(k) - m.log(n))
+    entropy = -k * log_share - rest * m.log1p(-share)
     scale = log_scaled_gamma(m, n) - log_scaled_gamma(m, k) - log_scaled_gamma(m, rest)
     return entropy + scale - 0.5 * m.log(2 * math.pi * k * (rest / n))
 

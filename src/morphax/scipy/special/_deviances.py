@@ -58,12 +58,19 @@ def _deviance(m: Notation, x: Any, y: Any, distance: Any, *, powers: float) -> A
     near = s * (distance - 2.0 * x * rest)
     if powers:
         near = near + 2.0 * powers * (s + s * rest)
-    # The quotient by the least numbers would be infinite; where it vanishes x is nothing beside y.
+    # The quotient by the least numbers would be infinite; where it vanishes x is nothing beside y,
+    # but the logarithm that x does not multiply counts.
     least, small, scale = (1e-37, 1e-19, 64) if is_single else (1e-300, 1e-150, 500)
-    is_small = y < small
-    quotient = x / m.where(is_small, y * 2.0**scale, y)
-    log = m.log(m.where(quotient > least, quotient, least if powers else 1.0))
-    log = log + m.where(is_small, scale * math.log(2), 0.0)
+    is_small, shift = y < small, scale * math.log(2)
+    quotient = m.where(is_small, y * 2.0**scale, y)
+    if powers:
+        is_slight = x < small
+        quotient = m.where(is_slight, x * 2.0**scale, x) / quotient
+        log = m.log(m.where(quotient > least, quotient, least)) - m.where(is_slight, shift, 0.0)
+    else:
+        quotient = x / quotient
+        log = m.log(m.where(quotient > least, quotient, 1.0))
+    log = log + m.where(is_small, shift, 0.0)
     value = m.where(is_near, near, distance + (x - powers) * log)
     if not powers:
         value = m.where(x == 0.0, y, m.where((y == 0.0) & (x > 0.0), math.inf, value))

@@ -23,6 +23,8 @@ _START_OF_ASYMPTOTIC = 8.0
 _SPACING = 0.25
 # Beyond this, the Gaussian function adds nothing to its integral from 0.
 _END_OF_GAUSSIAN = 8.6
+# There exp(−h²/2) is 0, and h² finite.
+_END_OF_RANGE = 64.0
 # Of Gauss' rule, 10 nodes leave less than 10⁻⁹ of Owen's integral while h a < 4, and 16 wherever.
 _FEW, _MORE, _ALL = 10, 16, 40
 _REACH_OF_FEW = 4.0
@@ -68,7 +70,36 @@ class Dawsn(ByFormula):
     formula = _dawsn
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
-        return t * (1 - 2 * x * out)
+        return t * dawsn_slope_p.bind(x, out)
+
+
+def _dawsn_slope(m: Notation, x: Any, value: Any) -> Any:
+    """1 − 2 x D(x), whose terms cancel far out: there it is −Σₖ (2k − 1)!! / (2x²)ᵏ over k > 0."""
+    is_large = abs(x) >= _START_OF_ASYMPTOTIC
+    inverse = 1.0 / m.where(is_large, x, 1.0)
+    inverse = 0.5 * (inverse * inverse)
+    series: Any = 1.0
+    for k in reversed(range(2, 27)):
+        series = 1.0 + series * ((2 * k - 1) * inverse)
+    return m.where(is_large, -inverse * series, 1.0 - 2.0 * m.where(is_large, 0.0, x) * value)
+
+
+@final
+class DawsnSlope(ByFormula):
+    """The derivative of Dawson's integral D, of x and D(x), element by element."""
+
+    name = "dawsn_slope"
+    formula = _dawsn_slope
+
+    def d_x(self, t: Any, x: Any, value: Any, out: Any) -> Any:
+        # That of all of it is −2 D − 2 x D′, of which the second is the slope by D.
+        return -2 * t * value
+
+    def d_y(self, t: Any, x: Any, value: Any, out: Any) -> Any:
+        return -2 * t * x
+
+
+dawsn_slope_p = DawsnSlope()
 
 
 def _owen(m: Notation, h: Any, a: Any) -> Any:
@@ -78,7 +109,8 @@ def _owen(m: Notation, h: Any, a: Any) -> Any:
     """
     reach = h * a
     end = m.where(reach > _END_OF_GAUSSIAN, _END_OF_GAUSSIAN / m.where(h == 0.0, 1.0, h), a)
-    factor = -0.5 * h * h
+    bounded = m.where(h < _END_OF_RANGE, h, _END_OF_RANGE)
+    factor = -0.5 * bounded * bounded
     scale = m.exp(factor) * end * (0.25 / math.pi)
     if m.precision < _ERROR_OF_FEW:
         return scale * _by_rule(m, factor, end, _ALL)

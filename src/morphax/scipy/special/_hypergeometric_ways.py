@@ -73,10 +73,13 @@ def sign_of_gamma(m: Notation, x: Any) -> Any:
 def series(m: Notation, upper: Sequence[Any], lower: Any, x: Any) -> Scaled:
     """Σ Π (uₖ) xᵏ / ((l)ₖ k!) over rising factorials of the parameters."""
 
-    def goes_on(k: Any, t: Any, s: Any, largest: Any, count: Any) -> Any:
+    def is_open(k: Any, t: Any, s: Any) -> Any:
         # A factor of the denominator that is near 0 lets terms grow again.
         may_grow = (k + lower < 1.0) & (t != 0.0)
-        return ((abs(t) > m.precision * abs(s)) | may_grow) & (k < MOST_STEPS)
+        return (abs(t) > m.precision * abs(s)) | may_grow
+
+    def goes_on(k: Any, t: Any, s: Any, largest: Any, count: Any) -> Any:
+        return is_open(k, t, s) & (k < MOST_STEPS)
 
     def step(k: Any, t: Any, s: Any, largest: Any, count: Any) -> Sequence[Any]:
         t = t * (x / ((lower + k) * (k + 1.0)))
@@ -90,8 +93,9 @@ def series(m: Notation, upper: Sequence[Any], lower: Any, x: Any) -> Scaled:
 
     zero = 0.0 * x
     one = zero + 1.0
-    k, _, s, largest, count = m.iterate(goes_on, step, (0.0, one, one, one, zero))
-    return Scaled(m.where(k < MOST_STEPS, s, math.nan), count, largest / abs(s))
+    k, t, s, largest, count = m.iterate(goes_on, step, (0.0, one, one, one, zero))
+    # Steps are counted for all elements together: the one that is open still is to blame.
+    return Scaled(m.where(is_open(k, t, s), math.nan, s), count, largest / abs(s))
 
 
 class Equation(NamedTuple):

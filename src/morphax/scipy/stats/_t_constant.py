@@ -20,8 +20,9 @@ from typing import Any, final
 import numpy as np
 
 from ... import lax
+from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
-from ...core import not_differentiable
+from ...core import aval_of, not_differentiable
 from ...lax.ground.formulas import ByFormula, Notation
 from ...lax.ground.horner import polynomial
 from ...lax.ground.single import log_of_single
@@ -82,6 +83,12 @@ t_constant_of_single_p = TConstantOfSingle()
 @custom_jvp
 def log_constant(df: Any) -> Any:
     """The constant less ½ log π, as it stands before the logarithm of 1 + z²/ν."""
+    is_normal = df == np.inf
+    constant = _constant_less_half_log_pi(jnp.where(is_normal, 1, df))
+    return jnp.where(is_normal, -0.5 * math.log(2 * math.pi), constant)
+
+
+def _constant_less_half_log_pi(df: Any) -> Any:
     if df.dtype == np.float32:
         return t_constant_of_single_p.bind(df) - 0.5 * math.log(math.pi)
     half = 0.5 * positive(df)
@@ -91,7 +98,7 @@ def log_constant(df: Any) -> Any:
 
 def slope_of_constant(df: Any) -> Any:
     """C′(ν) of positive numbers, where nothing cancels."""
-    steps, series = (2, _SLOPE_OF_SINGLE) if df.dtype == np.float32 else (5, _SLOPE)
+    steps, series = (2, _SLOPE_OF_SINGLE) if aval_of(df).dtype == np.float32 else (5, _SLOPE)
     inverse = 1 / (df + 2 * steps)
     square = inverse * inverse
     slope = square * polynomial(series, square)

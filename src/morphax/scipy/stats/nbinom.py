@@ -58,7 +58,8 @@ def _slope_by_count(t: Any, out: Any, k: Any, n: Any, p: Any) -> Any:
 
 def _slope_by_successes(t: Any, out: Any, k: Any, n: Any, p: Any) -> Any:
     rise = slope_of_factorial_p.bind(n + k) - slope_of_factorial_p.bind(n)
-    return t * (rise - score(n, k, p) + k / (n + k) / n)
+    # Of no failures the probability is pⁿ, also for n = 0.
+    return t * jnp.where(k == 0, lax.log(p), rise - score(n, k, p) + k / (n + k) / n)
 
 
 _log_probability.defjvps(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
@@ -53,8 +55,11 @@ def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @custom_jvp
 def _log_of_power(z: Any, df: Any) -> Any:
-    """−½ (ν + 1) log(1 + z²/ν)."""
-    return -0.5 * (df + 1) * log_of_one_plus_square(z / lax.sqrt(df))
+    """−½ (ν + 1) log(1 + z²/ν), and its limit for ν = ∞."""
+    is_normal = df == np.inf
+    freedom = jnp.where(is_normal, 1, df)
+    value = -0.5 * (freedom + 1) * log_of_one_plus_square(z / lax.sqrt(freedom))
+    return jnp.where(is_normal, -0.5 * z * z, value)
 
 
 def _slope_by_place(t: Any, out: Any, z: Any, df: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
 from ._arguments import arguments
@@ -32,7 +33,18 @@ def logpdf(x: Any, kappa: Any) -> Any:
     kappa = jnp.where(kappa >= 0, kappa, np.nan)
     # κ (cos x − 1) = −2 κ sin²(x/2), and e⁻ᵏ I₀(κ), overflow nowhere.
     exponent = -2 * kappa * lax.square(lax.sin(0.5 * x))
-    return exponent - (math.log(2 * math.pi) + lax.log(lax.bessel_i0e(kappa)))
+    return exponent - (math.log(2 * math.pi) + _log_scaled_bessel(kappa))
+
+
+@custom_jvp
+def _log_scaled_bessel(kappa: Any) -> Any:
+    """log(e⁻ᵏ I₀(κ)) for κ ≥ 0, of which the slope at 0 is −1; that of `bessel_i0e` there is 0."""
+    return lax.log(lax.bessel_i0e(kappa))
+
+
+_log_scaled_bessel.defjvps(
+    lambda t, out, kappa: t * (lax.bessel_i1e(kappa) / lax.bessel_i0e(kappa) - 1)
+)
 
 
 @replayed(2)

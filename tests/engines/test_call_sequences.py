@@ -49,6 +49,12 @@ jnp.round(x, {axis})
 jnp.cumsum(x, {axis}, dtype={dtype})
 jnp.linspace({number}, {number}, 5, endpoint={truth})
 jax.nn.softmax(x, axis={axis})
+jax.nn.log_softmax(x, {axis})
+jax.nn.standardize(x, {axis})
+jnp.std(x, {axis}, keepdims={truth})
+jnp.mean(x, {axis}, dtype={dtype}, keepdims={truth})
+jnp.median(x, {axis}, keepdims={truth})
+jnp.nanvar(x, {axis}, ddof={number})
 jax.nn.leaky_relu(x, {number})
 jax.nn.logsumexp(x, {axis}, keepdims={truth})
 lax.fori_loop(0, 3, lambda i, c: c * {number} + x, x)
@@ -133,8 +139,9 @@ def sequence(seed: int) -> Iterator[Call]:
     def filled() -> str:
         return re.sub(r"\{(\w+)\}", lambda gap: rng.choice(FILLINGS[gap[1]].split()), text)
 
-    texts, operands = [filled() for _ in range(3)], rng.sample(OPERANDS, 3)
-    ways, settings = ["eager", *rng.sample(list(WAYS), 2)], ["usual", rng.choice(list(SETTINGS))]
+    texts, operands = [filled() for _ in range(4)], rng.sample(OPERANDS, 2)
+    ways = ["eager", *rng.sample(["grad", "jvp", "vmap", "members of gradients", "jit"], 2)]
+    settings = ["usual", "usual", rng.choice(list(SETTINGS))]
     for _ in range(24):
         yield Call(*map(rng.choice, (texts, operands, ways, settings)))
 

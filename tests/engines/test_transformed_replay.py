@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -230,3 +232,17 @@ def test_axes_with_names_are_known() -> None:
     for _ in range(6):
         found = jax.vmap(member, axis_name="i")(batch)
         np.testing.assert_allclose(found, jax.jit(jax.vmap(member, axis_name="i"))(batch), 1e-6)
+
+
+@pytest.mark.parametrize(
+    "way", ["jax.grad(f)(0.5)", "jax.jvp(f, (0.5,), (1.0,))", "jax.vmap(f)(x)"]
+)
+def test_a_process_that_has_done_nothing_else_applies_programs(way: str) -> None:
+    """The module of the operation was loaded by other uses only, by all tests among them."""
+    program = (
+        "import morphax as jax, morphax.numpy as jnp; x = jnp.ones(3)\n"
+        "f = lambda y: jnp.var(x * y) + jax.nn.softmax(x * y)[0]\n"
+        f"for _ in range(8): {way}\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

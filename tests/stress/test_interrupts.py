@@ -151,6 +151,35 @@ def test_interrupts_at_any_moment_leave_tracing_usable() -> None:
     assert int(out) > 0
 
 
+@pytest.mark.parametrize("moment", ["parse_assembly", "create_pass_builder", "create_context"])
+def test_an_interrupt_between_calls_of_llvm_frees_nothing_twice(moment: str) -> None:
+    """A context that was freed before its module ended the process."""
+    pytest.importorskip("llvmlite")
+    out = run(f"""
+        from llvmlite import binding
+        usual = binding.{moment}
+        def interrupted(*args):
+            made = usual(*args)
+            signal.raise_signal(signal.SIGINT)
+            return made
+        jax.config.update("jax_cpu_engine", "native")
+        for number in range(3):
+            f = jax.jit(lambda x: jnp.sin(x) * number)
+            binding.{moment} = interrupted
+            try:
+                f(1.0)
+            except KeyboardInterrupt:
+                print("interrupted")
+            binding.{moment} = usual
+            gc.collect()
+            jax.clear_caches()
+            assert abs(float(f(1.0)) - 0.84147 * number) < 1e-3
+        print("usable")
+    """)
+    assert out.split()[-1] == "usable"
+    assert "interrupted" in out
+
+
 def test_a_call_given_up_does_not_end_the_process_at_its_end() -> None:
     out = run("""
         from morphax.runtime.interruptible import interruptible

@@ -663,12 +663,34 @@ def test_numbers_of_the_program_around_are_not_forgotten(within: Callable[[Funct
     assert [str(v) for v in jax.jit(f)(-1.5)] == ["-3.0", "-4.5", "-0.0", "0.0", "2.25"]
 
 
-def test_numbers_behind_tracers_are_not_forgotten() -> None:
+def derivative_forwards(f: Function) -> Function:
+    return lambda x: jax.jvp(f, (x,), (1.0,))[1]
+
+
+@pytest.mark.parametrize("derivative", [jax.grad, derivative_forwards], ids=["grad", "jvp"])
+@pytest.mark.parametrize(
+    "is_negative",
+    [
+        lambda s: int(s) < 0,
+        lambda s: "-" in str(s),
+        lambda s: "-" in repr(s),
+        lambda s: "-" in f"{s}",
+        lambda s: "-" in "%s" % s,  # noqa: UP031
+        lambda s: f"{s:.1f}" == "-1.0",
+        lambda s: s.primal < 0,
+        lambda s: s.get_referent() < 0,
+        lambda s: s.to_concrete_value() < 0,
+    ],
+    ids="int str repr f-string percent format primal referent concrete".split(),
+)
+def test_numbers_behind_tracers_are_not_forgotten(
+    is_negative: Callable[[Any], Any], derivative: Callable[[Function], Function]
+) -> None:
     def f(s: Any) -> Any:
-        step = lambda c, x: (c + (x if int(s) > 0 else -x) * s, None)  # noqa: E731
+        step = lambda c, x: (c + (-x if is_negative(s) else x) * s, None)  # noqa: E731
         return lax.scan(step, 0.0, jnp.ones(2))[0]
 
-    assert [float(jax.grad(f)(v)) for v in (1.0, -1.0, 1.0)] == [2.0, -2.0, 2.0]
+    assert [float(derivative(f)(v)) for v in (1.0, -1.0, 1.0)] == [2.0, -2.0, 2.0]
 
 
 def test_what_a_function_changes_is_changed_at_each_call() -> None:

@@ -1,8 +1,8 @@
 """Every program gives with structural identity what it gives without.
 
-Each case of `identity_cases`, and each of `test_function_identity`, runs at each place: a sequence
-of calls, of functions made anew, between which changes what they read.  The sequence with
-``jax_structural_identity`` on must be the sequence with it off, effects included.
+Each case of `identity_cases` and `identity_details`, and each of `test_function_identity`, runs at
+each place: a sequence of calls, of functions made anew, between which changes what they read.  The
+sequence with ``jax_structural_identity`` on must be the sequence with it off, effects included.
 
 One combination in six runs, chosen by its name; ``make test-whole`` runs all.
 """
@@ -26,8 +26,10 @@ from morphax import numpy as jnp
 from tests.sampling import sample
 from tests.transforms import identity_cases
 from tests.transforms.identity_cases import CASES, Case, Function, Observed
+from tests.transforms.identity_details import DETAILS
 from tests.transforms.test_function_identity import ADVERSARIAL
 
+ALL_CASES = CASES | DETAILS
 VALUES = (2.0, 2.0, 3.0, 3.0, 2.0)
 
 
@@ -122,9 +124,9 @@ def both_ways(start: Callable[[], Any], use: Callable[[Function], Any]) -> tuple
     return on, outcomes(start, use)
 
 
-@pytest.mark.parametrize(("case", "place"), combinations(CASES, PLACES))
+@pytest.mark.parametrize(("case", "place"), combinations(ALL_CASES, PLACES))
 def test_what_is_read_counts(case: str, place: str) -> None:
-    on, off = both_ways(CASES[case], PLACES[place])
+    on, off = both_ways(ALL_CASES[case], PLACES[place])
     assert repr(on) == repr(off)
 
 

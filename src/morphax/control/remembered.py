@@ -17,7 +17,8 @@ and stand at the same place whenever the program is found again.
 from __future__ import annotations
 
 from abc import get_cache_token
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, final
 
@@ -33,6 +34,7 @@ from ..core import (
     current_name_stack,
     times_concretised,
 )
+from ..engines.reference.float_errors import variable_set_by
 from ..transforms.function_identity import Identity, Unidentified, identify
 from ..transforms.identity_walk import Same
 from ..tree import number_of_registrations
@@ -148,13 +150,35 @@ def remembered(
 def _surroundings(config: Config) -> Hashable | None:
     """What tracing depends on besides functions and arguments, `None` if that has no key.
 
-    Among it, which classes are nodes of trees, and of which abstract classes they are instances.
+    Among it, which classes are nodes of trees, and of which abstract classes they are instances;
+    and NumPy's settings, which what functions compute with it depends on.
     """
-    axes = key_of(axis_env())
-    if axes is None:
+    axes, numpys = key_of(axis_env()), tuple([read() for read in _NUMPY_SETTINGS])
+    if axes is None or None in numpys:
         return None
     places = config.trace_key, axes, current_name_stack()
-    return *places, number_of_registrations(), get_cache_token()
+    return *places, *numpys, number_of_registrations(), get_cache_token()
+
+
+def _reader(
+    context: AbstractContextManager[Any], read: Callable[[], Mapping[str, Any]]
+) -> Callable[[], Hashable]:
+    """What tells a setting of NumPy's, which `context` changes, from others.
+
+    It stands in a context variable, as an object that never changes, or is gone through.
+    """
+    found = variable_set_by(context)
+    if found is None:
+        return lambda: key_of(tuple(read().values()))
+    variable = found[0]
+    return lambda: Same(variable.get(None))
+
+
+# What becomes of floating-point errors in NumPy's operations, and how its arrays look as text.
+_NUMPY_SETTINGS = (
+    _reader(np.errstate(all="ignore"), np.geterr),
+    _reader(np.printoptions(precision=1), np.get_printoptions),
+)
 
 
 def _entry(program: object, captured: Sequence[Tracer], identity: Identity) -> _Entry | None:

@@ -66,7 +66,7 @@ _CHAINED = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 # Of names between double underscores: methods, which belong to the class of the object, and what
 # the walk accounts for.  Others lead to namespaces, code, frames, other classes.
-_PLAIN_DUNDERS = frozenset(
+PLAIN_DUNDERS = frozenset(
     "__abs__ __add__ __and__ __array__ __bool__ __call__ __class__ __contains__ __delattr__ "
     "__delitem__ __divmod__ __enter__ __eq__ __exit__ __float__ __floordiv__ __ge__ __getitem__ "
     "__gt__ __iadd__ __index__ __init__ __int__ __invert__ __iter__ __jax_array__ __le__ "
@@ -75,9 +75,11 @@ _PLAIN_DUNDERS = frozenset(
     "__rtruediv__ __setattr__ __setitem__ __sub__ __truediv__ __wrapped__ __xor__".split()
 )
 _parsed = Formatter().parse
-# Of devices and their clients, which arrays, meshes and shardings lead to: what changes there.
+# Of devices and their clients, which arrays, meshes and shardings lead to: what changes there.  Of
+# tracers: what they stand for.
 _CHANGING = frozenset(
-    "memory_stats live_buffers live_arrays live_executables heap_profile poison_execution".split()
+    "memory_stats live_buffers live_arrays live_executables heap_profile poison_execution "
+    "primal tangent get_referent".split()
 )
 # Of frames, generators, coroutines, tracebacks and code.
 _REFLECTIVE = ("f_", "gi_", "cr_", "ag_", "tb_", "co_", "func_")
@@ -213,5 +215,5 @@ def _doubts(instruction: dis.Instruction) -> Iterator[str]:
 
 def _leads_out(attribute: str) -> bool:
     if attribute.startswith("__") and attribute.endswith("__"):
-        return attribute not in _PLAIN_DUNDERS
+        return attribute not in PLAIN_DUNDERS
     return attribute in _CHANGING or attribute.startswith(_REFLECTIVE)

@@ -12,8 +12,8 @@ walk with a reason.  A wrong *no* costs a trace; a wrong *yes* would be a wrong 
 
 - Numbers, strings, dtypes count by type and bits; lists, dicts and the like by their contents at
   the time, in order; objects by class and state; classes by themselves and all that they define.
-- Arrays, meshes and shardings count by themselves.  A tracer counts by its type, and by its place:
-  the program takes it as an operand.
+- Arrays that are not deleted, meshes and shardings count by themselves.  A tracer counts by its
+  type, and by its place: the program takes it as an operand.
 - Modules count by the chains of attributes that code reads of them.
 - What arguments bring is walked like the rest: classes and data of tree nodes, static arguments.
 
@@ -120,9 +120,9 @@ _VISITORS: Final[Mapping[type, Visitor]] = {
     type: code.visit_class,
     property: values.attributes("fget", "fset", "fdel"),
     enum.property: values.attributes("fget", "fset", "fdel", "name"),
-    staticmethod: values.attributes("__func__"),
-    classmethod: values.attributes("__func__"),
-    functools.cached_property: values.attributes("func"),
+    staticmethod: values.visit_static,
+    classmethod: values.visit_static,
+    functools.cached_property: values.attributes("func", "attrname"),
     functools.partial: values.visit_partial,
     MemberDescriptorType: values.attributes("__name__"),
     GetSetDescriptorType: code.visit_descriptor,
@@ -132,7 +132,7 @@ _VISITORS: Final[Mapping[type, Visitor]] = {
     tuple: Walk.visit_all,
     list: Walk.visit_all,
     dict: Walk.visit_mapping,
-    OrderedDict: Walk.visit_mapping,
+    OrderedDict: values.visit_ordered,
     MappingProxyType: Walk.visit_mapping,
     defaultdict: values.visit_default_dict,
     deque: values.visit_deque,
@@ -143,8 +143,8 @@ _VISITORS: Final[Mapping[type, Visitor]] = {
     GenericAlias: values.attributes("__origin__", "__args__"),
     SimpleNamespace: values.visit_namespace,
     type(vars(collections.namedtuple("_", "field"))["field"]): values.visit_field_of_tuples,
-    Field: values.attributes("name", "default", "default_factory", "metadata", "init", "kw_only"),
-    Array: Walk.same,
+    Field: values.visit_field,
+    Array: values.visit_array,
     **dict.fromkeys(PLACES, Walk.same),
     np.ndarray: values.visit_numpy,
     PyTreeDef: values.visit_treedef,
@@ -152,7 +152,7 @@ _VISITORS: Final[Mapping[type, Visitor]] = {
 }
 _BASES: Final[Sequence[tuple[type, Visitor]]] = (
     (Tracer, values.visit_tracer),
-    (np.generic, values.visit_numpy),
+    (np.generic, values.visit_scalar),
     (np.dtype, values.visit_dtype),
     (enum.Enum, values.visit_enum),
     (type, code.visit_class),

@@ -7,7 +7,7 @@ from types import BuiltinFunctionType, CellType, FunctionType, MethodType, Modul
 from typing import Any
 
 from ..util.records import LateMethod
-from .code_reads import Chains, CodeReads, reads_of
+from .code_reads import PLAIN_DUNDERS, Chains, CodeReads, reads_of
 from .identity_walk import BY_VALUE, Absent, Same, Unknown, Walk
 from .pure_functions import has_pure_code, is_constant, is_library, is_our_module, is_pure
 
@@ -34,6 +34,8 @@ def visit_function(walk: Walk, value: FunctionType) -> None:
     walk.parts += (FunctionType, code, value.__name__, value.__qualname__, len(closure))
     reads = None if pure else _reads(value)
     for name, cell in zip(code.co_freevars, closure, strict=True):
+        # Others may write to the same variable.
+        walk.meet(cell)
         contents = contents_of(cell)
         if reads is None:
             walk.visit(contents)
@@ -142,6 +144,7 @@ def visit_class(walk: Walk, value: type) -> None:
         walk.parts.append(value)
         return
     walk.same(value)
+    walk.parts += (value.__name__, value.__qualname__)
     walk.visit(type(value))
     walk.parts.append(len(value.__mro__))
     for base in value.__mro__:
@@ -164,5 +167,5 @@ def _can_be_reached(name: str, member: object) -> bool:
     if name in _BOOKKEEPING:
         return False
     if name.startswith("__") and name.endswith("__") and name not in _READ_DUNDERS:
-        return callable(member) or hasattr(type(member), "__get__")
+        return name in PLAIN_DUNDERS or callable(member) or hasattr(type(member), "__get__")
     return True

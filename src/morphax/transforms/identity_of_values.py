@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Collection
+from dataclasses import Field
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from ..array import Array
 from ..core import Literal, Primitive, StagingTracer, Tracer
 from ..lax.reference.references import Ref
 from ..tree import PyTreeDef, nodes_of_users
@@ -20,6 +22,8 @@ from .object_state import NoState, state_of
 from .pure_functions import is_pure
 
 _MAX_BYTES = 16384
+# Memory that no code of Python writes to: of `bytes`, and of C, as that of arrays of ours.
+_MEMORY = (bytes, type(np.empty(0).__array_struct__))
 
 
 def attributes(*names: str) -> Visitor:
@@ -75,18 +79,73 @@ def visit_field_of_tuples(walk: Walk, value: Any) -> None:
     walk.parts += (type(value), place)
 
 
-def visit_numpy(walk: Walk, value: np.ndarray[Any, Any] | np.generic) -> None:
-    """A small array or a scalar, by its bytes: it may change."""
-    if value.dtype.hasobject or value.dtype.names or value.nbytes > _MAX_BYTES:
+def visit_ordered(walk: Walk, value: OrderedDict[Any, Any]) -> None:
+    """A mapping that may have attributes."""
+    walk.visit_mapping(value)
+    walk.visit_mapping(vars(value))
+
+
+def visit_static(walk: Walk, value: staticmethod[..., Any] | classmethod[Any, ..., Any]) -> None:
+    """A function that is no method of instances; what describes it is the function's."""
+    walk.parts.append(type(value))
+    walk.visit(value.__func__)
+    walk.visit_mapping({n: x for n, x in vars(value).items() if not n.startswith("__")})
+
+
+def visit_array(walk: Walk, value: Array) -> None:
+    """An array, which never changes, but may be deleted."""
+    if value.is_deleted():
+        raise Unknown("an array that is deleted")
+    walk.same(value)
+
+
+def visit_numpy(walk: Walk, value: np.ndarray[Any, Any]) -> None:
+    """A small array, by its bytes, for it may change, and how they lie in whose memory.
+
+    What is written to a view changes what it is a view of, which is walked therefore: two arrays
+    share memory that can be written to only if one array is met behind both, or is one of them.
+    """
+    if value.nbytes > _MAX_BYTES:
         raise Unknown(f"a NumPy array of shape {value.shape}, which may change")
-    walk.parts += (type(value), value.dtype, value.shape, value.tobytes())
+    visit_dtype(walk, value.dtype)
+    walk.parts += (np.ndarray, value.shape, value.strides, value.flags.num, value.tobytes())
+    base: Any = value.base
+    if type(base) is memoryview:
+        base = base.obj
+    if type(base) is np.ndarray:
+        is_whole = value.shape == base.shape and value.strides == base.strides
+        walk.parts.append(0 if is_whole else _address(value) - _address(base))
+        walk.visit(base)
+    elif base is not None and (value.flags.writeable or type(base) not in _MEMORY):
+        raise Unknown("a NumPy array in memory that others may change")
+
+
+def _address(array: np.ndarray[Any, Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def visit_scalar(walk: Walk, value: np.generic) -> None:
+    """A scalar of NumPy, by its bytes; users may derive classes from these."""
+    if type(value) is not value.dtype.type:
+        raise Unknown(f"a {type(value).__name__}, whose state cannot be seen")
+    visit_dtype(walk, value.dtype)
+    walk.parts += (type(value), value.tobytes())
 
 
 def visit_dtype(walk: Walk, value: np.dtype[Any]) -> None:
-    """A dtype of numbers."""
-    if value.hasobject or value.names:
+    """A dtype of numbers; of equal ones letters and metadata may differ."""
+    if value.hasobject or value.names or value.subdtype or value.metadata:
         raise Unknown(f"the dtype {value}")
-    walk.parts += (type(value), value)
+    walk.parts += (type(value), value, value.char)
+
+
+def visit_field(walk: Walk, value: Field[Any]) -> None:
+    """A field of a dataclass; what is written down as its type counts by itself."""
+    walk.parts.append(Field)
+    walk.visit_all((value.name, value.default, value.default_factory, value.metadata))
+    walk.visit_all((value.init, value.kw_only, value.repr, value.hash, value.compare))
+    walk.same(value.type)
 
 
 def visit_tracer(walk: Walk, value: Tracer) -> None:

@@ -84,18 +84,24 @@ class Walk:
             # 0.0 == -0.0, which are not the same; and no NaN equals itself.
             self.parts += (kind, pack("dd", value.real, value.imag))
             return
-        met = self.seen.get(id(value))
-        if met is not None:
-            self.parts += (Walk, met)
+        if self.meet(value):
             return
-        self.seen[id(value)] = len(self.seen)
-        self.objects.append(value)
         self.check_room(1)
         visitor = self._visitors.get(kind)
         if visitor is not None:
             visitor(self, value)
         else:
             self._visitor_by_base(value)(self, value)
+
+    def meet(self, value: Any) -> bool:
+        """Note an object; whether it was met before, which is a part of the identity."""
+        met = self.seen.get(id(value))
+        if met is not None:
+            self.parts += (Walk, met)
+            return True
+        self.seen[id(value)] = len(self.seen)
+        self.objects.append(value)
+        return False
 
     def _visitor_by_base(self, value: object) -> Visitor:
         # What a class says of itself by `__class__` is no evidence.

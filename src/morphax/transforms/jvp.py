@@ -89,6 +89,7 @@ class JVPTracer(PrimalTracer):
         self.aval = aval_of(primal)
 
     def __repr__(self) -> str:
+        note_concretised()
         return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
 
 

@@ -35,6 +35,7 @@ from ..core import (
     is_zero,
     memoize_fragment,
     new_trace,
+    note_concretised,
 )
 from ..core.partition import selected
 from ..core.trace import Trace, current_name_stack
@@ -296,6 +297,7 @@ class LinearizeTracer(PrimalTracer):
         self.aval = aval_of(primal)
 
     def __repr__(self) -> str:
+        note_concretised()
         tangent = self.aval.to_tangent_aval().str_short()
         return f"GradTracer(primal={self.primal}, typeof(tangent)={tangent})"
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from functools import cache
+from functools import cache, partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, final
 
+from ...runtime.interruptible import interruptible
 from ...util.records import dataclass
 from ..loops.program import LoopProgram
 from ..xla.compile_cache.keys import processor
@@ -99,15 +100,20 @@ def object_code(text: str, effort: int | None = None) -> bytes:
     What there is to find out about loops is in the text (`llvm_statements`), and expressions are
     simplified there and once more when instructions are selected.  So few passes are left to LLVM:
     functions that are called once, memory that is registers, fewer branches.
+
+    The exception of a signal's handler in between could have llvmlite free something twice, which
+    ends the process: it is called on a thread where no handlers run.
     """
-    binding = llvm()
     effort = efforts_of(text)[-1] if effort is None else effort
-    level = 2 if effort else 0
+    llvm()
+    return interruptible(partial(_emitted, text, 2 if effort else 0))
+
+
+def _emitted(text: str, level: int) -> bytes:
+    binding = llvm()
     passes, builder = _passes(level)
-    with (
-        binding.create_context() as context,
-        binding.parse_assembly(text, context) as module,
-    ):
+    # The module keeps its context, which nobody closes before it.
+    with binding.parse_assembly(text, binding.create_context()) as module:
         module.verify()
         passes.run(module, builder)
         code: bytes = _machine(level).emit_object(module)

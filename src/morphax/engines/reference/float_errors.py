@@ -10,6 +10,7 @@ its setting elsewhere gets ``np.errstate``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Any, TypeVar
@@ -19,10 +20,10 @@ import numpy as np
 T = TypeVar("T")
 
 
-def _setting() -> tuple[ContextVar[Any], Any] | None:
-    """The variable that ``np.errstate`` sets, and its value where all errors are ignored."""
+def variable_set_by(context: AbstractContextManager[Any]) -> tuple[ContextVar[Any], Any] | None:
+    """The context variable that a context sets, and its value inside; `None` if it is not one."""
     before = copy_context()
-    with np.errstate(all="ignore"):
+    with context:
         inside = copy_context()
     changed = [(v, x) for v, x in inside.items() if v not in before or before[v] is not x]
     return changed[0] if len(changed) == 1 else None
@@ -45,7 +46,7 @@ def _switch(setting: tuple[ContextVar[Any], Any] | None) -> tuple[Callable[[], A
     return partial(variable.set, ignoring), variable.reset
 
 
-ignore_float_errors, restore_float_errors = _switch(_setting())
+ignore_float_errors, restore_float_errors = _switch(variable_set_by(np.errstate(all="ignore")))
 """Ignore errors in this context until `restore_float_errors` is given what this returned."""
 
 

@@ -9,6 +9,7 @@ whose programs are rows of kernels themselves.  See docs/design/eager-replay.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, final
 
 from ...array import Array
@@ -29,7 +30,7 @@ from .replay_signatures import Arguments, followed, signature_of
 Staged = tuple[Jaxpr, Callable[[list[Any]], Any] | None]
 
 applies_programs: list[Any] = []
-"""The operation that applies a program: it stands higher, and is put here by who has it."""
+"""The operation that applies a program: its module stands higher, and puts it here when loaded."""
 
 # To stage and to transform a program takes as long as to run the function five to ten times.
 _FEW_CALLS = 4
@@ -110,6 +111,9 @@ def _operations(jaxpr: Jaxpr) -> int:
 def _applied(
     jaxpr: Jaxpr, collect: Callable[[list[Any]], Any] | None, operands: Sequence[Any]
 ) -> Any:
+    if not applies_programs:
+        # Nothing else that the process has done needed it.
+        import_module("...control.program_call", __package__)
     (primitive,) = applies_programs
     # Numbers of Python have the types that the program takes them for.
     given = [

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
 from ..array import Array
 from ..array.colocation import placement_of
-from ..core import Jaxpr, Param, Primitive, ShapedArray, Zero, call_program
+from ..core import (
+    Jaxpr,
+    Param,
+    Primitive,
+    ShapedArray,
+    Zero,
+    call_program,
+    jaxprs_in_params,
+)
 from ..engines.choice import engine_for
 from ..engines.engine import Options
 from ..engines.reference.eager import as_array
@@ -53,11 +61,32 @@ def program_of(
     return call_program(primitive, avals, dict(params))
 
 
+def applied_at(
+    primitive: Primitive, operands: Sequence[Array], params: Mapping[str, Param]
+) -> tuple[Sharding, bool]:
+    """Where an eager operation runs, and whether its results are committed to that place.
+
+    Arrays that its programs close over bind it as operands do.
+    """
+    closed_over = [x for body in jaxprs_in_params(params) for x in _committed_constants(body)]
+    return placement_of([*operands, *closed_over] if closed_over else operands, primitive.name)
+
+
+@partial(memoize, maxsize=1024)
+def _committed_constants(jaxpr: Jaxpr) -> tuple[Array, ...]:
+    """The committed arrays among the constants of a program, and of those inside it."""
+    found = [x for x in jaxpr.consts if type(x) is Array and x._committed]
+    for eqn in jaxpr.eqns:
+        for body in jaxprs_in_params(eqn.params):
+            found += _committed_constants(body)
+    return tuple(found)
+
+
 def run_compiled(
     primitive: Primitive, operands: Sequence[Array], params: dict[str, Param]
 ) -> list[Array]:
     """Apply one operation as a whole, however many it is made of, as `jit` would."""
-    place, committed = placement_of(operands, primitive.name)
+    place, committed = applied_at(primitive, operands, params)
     program = program_of(primitive, tuple(params.items()), tuple([x.aval for x in operands]))
     options = Options.chosen(primitive.name, (), False, ())
     where = where_of(place, operands, len(program.outvars))

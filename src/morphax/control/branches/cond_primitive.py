@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, final
 
 from ...array import Array
-from ...array.colocation import any_committed, placement_of
 from ...core import (
     BatchAxes,
     Jaxpr,
@@ -22,7 +21,6 @@ from ...core import (
 )
 from ...engines import loops
 from ...engines.reference.bodies import apply_body
-from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...transforms.batching import open_batch
 from ...transforms.linearize import Linearization
@@ -32,7 +30,7 @@ from ..bodies.body_primitive import HasBodies
 from ..bodies.fixpoint import any_of
 from ..bodies.places import shared_places, taking_places, with_places
 from ..bodies.wiring import Body, Role, Wiring
-from ..calls import bound
+from ..calls import applied_at, bound
 from ..checks.check_primitive import has_checks
 from .branch_residuals import residual_operands, with_common_captures, with_operands_apart
 from .members import read_by_takers, selected
@@ -64,10 +62,8 @@ class Cond(HasBodies):
     def execute(self, index: Array, *operands: Array, branches: tuple[Jaxpr, ...]) -> list[Array]:
         chosen = min(max(int(index.to_host()), 0), len(branches) - 1)
         branch = without_references(branches[chosen])
-        results = [as_array(x) for x in apply_body(branch, *operands)]
-        if not index._committed and not any_committed(operands):
-            return results
-        return bound(results, *placement_of((index, *operands), self.name))
+        results = apply_body(branch, *operands)
+        return bound(results, *applied_at(self, (index, *operands), {"branches": branches}))
 
     def lower(
         self,

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from ...array import Array
+from ...array.colocation import placement_of
 from ...core import (
     AxisFlow,
     BatchAxes,
@@ -28,6 +29,7 @@ from ...core import (
 )
 from ...engines.reference.eager import as_array
 from ...util.messages import message
+from ..calls import bound
 from ..vmap_methods import batched_avals, batched_call, one_by_one
 from .flat_callback import FlatCallback, checked_results, owned
 from .host_calls import CallsHost, HostFunction
@@ -68,10 +70,11 @@ class CallsPython(CallsHost):
         with outside_transformations():
             result = callback(*operands)
         hosts = checked_results(self.public_name, callback, result, result_avals)
-        return [
+        results = [
             Array(aval, as_array(host).to_host())
             for aval, host in zip(result_avals, hosts, strict=True)
         ]
+        return bound(results, *placement_of(operands, self.public_name))
 
     def on_host(
         self,

@@ -16,7 +16,6 @@ from typing import Any, final
 import numpy as np
 
 from ...array import Array
-from ...array.colocation import placement_of
 from ...config import current as current_config
 from ...core import (
     Operand,
@@ -48,7 +47,7 @@ from ...transforms.transposition import open_transpose
 from ..bodies.body_primitive import HasBodies
 from ..bodies.fixpoint import spread
 from ..bodies.wiring import Body, Parts, Role, Wiring, slice_aval, stacked_aval
-from ..calls import bound, interpreted_operations, no_scope, run_compiled
+from ..calls import applied_at, bound, interpreted_operations, no_scope, run_compiled
 from .loop_sizes import check_stackable
 from .scan_lowering import scan_as_while
 
@@ -92,7 +91,7 @@ class Scan(HasBodies):
         jaxpr, length = without_references(params["jaxpr"]), params["length"]
         cost = length * (len(jaxpr.eqns) + 1)
         check_stackable(jaxpr.out_avals[params["num_carry"] :])
-        place, committed = placement_of(operands, self.name)
+        place, committed = applied_at(self, operands, params)
         if length == 0 or cost > interpreted_operations(place, jaxpr):
             return run_compiled(self, operands, params)
         parts = self.wiring.parts(operands, params)

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager
 from typing import Any, final
 
 from ...array import Array
-from ...array.colocation import placement_of
 from ...core import (
     BatchAxes,
     Jaxpr,
@@ -39,7 +38,7 @@ from ..batched_effects import batch_with_checks, check_repeatable
 from ..bodies.body_primitive import HasBodies
 from ..bodies.reference_values import first_places, write_back
 from ..bodies.wiring import Body, Parts, Role, Wiring
-from ..calls import bound, interpreted_operations, no_scope, run_compiled
+from ..calls import applied_at, bound, interpreted_operations, no_scope, run_compiled
 from ..checks.check_primitive import has_checks
 from .divergence import (
     Members,
@@ -88,16 +87,16 @@ class Loops(HasBodies):
         condition = without_references(params["cond_jaxpr"])
         body = without_references(params["body_jaxpr"])
         cost = max(len(condition.eqns) + len(body.eqns), 1)
-        place, committed = placement_of(operands, self.name)
+        place, committed = applied_at(self, operands, params)
         most = -(-interpreted_operations(place, condition, body) // cost)
         kernels = known_kernels(operands, condition, body)
         if kernels is not None:
             hosts, steps = parts.map(Array.to_host), (condition, body, no_scope, most, kernels)
             values, is_over = without_float_errors(_steps, hosts, *steps)
-            carry = list(map(Array, body.out_avals, values))
+            values = list(map(Array, body.out_avals, values))
         else:
             values, is_over = _steps(parts, condition, body, no_scope, most, apply_body)
-            carry = bound(values, place, committed)
+        carry = bound(values, place, committed)
         return carry if is_over else run_compiled(self, parts.replaced(carry=carry).flat, params)
 
     def with_carried_condition(

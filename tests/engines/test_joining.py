@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -122,3 +123,16 @@ def test_derivatives_of_single_elements_are_one_loop() -> None:
     steps = np.diff(x)
     expected = 2 * (np.pad(steps, (1, 0)) - np.pad(steps, (0, 1)))
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_parts_of_all_sizes_lie_in_order(count: int, dtype: str) -> None:
+    """As many parts as elements may be single ones, or others of which some are empty."""
+    for sizes in itertools.product(range(count + 1), repeat=count):
+        if sum(sizes) == count:
+            parts = [
+                np.arange(3.0 * n).reshape(3, n).astype(dtype) + 10 * i for i, n in enumerate(sizes)
+            ]
+            (found,) = by_loops(lambda *parts: [jnp.concatenate(parts, 1)], *parts)
+            np.testing.assert_array_equal(found, np.concatenate(parts, 1))

@@ -22,7 +22,8 @@ _MOST_IN_TURNS = 4
 
 def concatenated(b: Builder, out: Any, operands: Sequence[Value], axis: int) -> Value:
     """Arrays one after the other along an axis."""
-    if axis == len(out.shape) - 1 and _are_neighbours(out, operands):
+    are_single = axis == len(out.shape) - 1 and all([x.shape[axis] == 1 for x in operands])
+    if are_single and _are_neighbours(out, operands):
         return _in_turns(b, out, operands, lambda outer: (*outer, Index()))
     place, start = b.new(out), 0
     is_large = math.prod(out.shape) >= _BEYOND_CACHES and math.prod(out.shape[:axis]) > 1

@@ -65,7 +65,20 @@ def _window(x: Any, *starts: Any, slice_sizes: tuple[int, ...]) -> Any:
     return np.asarray(x)[tuple([slice(start, start + size) for start, size in at])]
 
 
-OPERATIONS = {"repeated_steps": _steps, "strided_view": _view, "moving_window": _window}
+def _row(x: Any, filler: Any, *places: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    out, here = np.full(shape, filler, np.asarray(x).dtype), [slice(None)] * len(shape)
+    for axis, place in zip(axes, places, strict=True):
+        here[axis] = slice(int(place), int(place) + 1)
+    out[tuple(here)] = x
+    return out
+
+
+OPERATIONS = {
+    "repeated_steps": _steps,
+    "strided_view": _view,
+    "moving_window": _window,
+    "moving_row": _row,
+}
 
 
 def gradient_of(program: Callable[..., Any]) -> Callable[..., Any]:
@@ -198,6 +211,17 @@ def table(x: Any) -> Any:
     return y
 
 
+def gradient_by_rows(x: Any) -> Any:
+    def cost(rows: Any) -> Any:
+        s, total = jnp.zeros(5), 0.0
+        for i in range(20):
+            s = jnp.tanh(s * 0.5 + rows[i])
+            total = total + jnp.sum(s**2) + rows[i, 0]
+        return total
+
+    return jax.grad(cost)(ROWS * x)
+
+
 # The most equations that are left.
 EXAMPLES = {
     carried: 1,
@@ -212,6 +236,7 @@ EXAMPLES = {
     forwards_and_backwards: 6,
     numbers_at_places: 2,
     table: 8,
+    gradient_by_rows: 60,
 }
 
 

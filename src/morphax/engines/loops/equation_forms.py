@@ -14,8 +14,11 @@ from ...util.parameter_keys import key_of, params_key
 WINDOW: Final = "slice"
 """The primitive that takes a window of an array, which steps may move."""
 
+PADDING: Final = "pad"
+"""The primitive that puts an array among others of one number, in places that steps may move."""
+
 # Of larger arrays time is in their elements, and XLA has other ways.
-_LARGEST: Final = 1024
+_LARGEST: Final = 4096
 # Where the forms of so many equations come again, a step may begin.
 _GRAM: Final = 4
 
@@ -52,11 +55,31 @@ def _form(eqn: Equation) -> Hashable | None:
     for aval in outs:
         if type(aval) is not ShapedArray or math.prod(aval.shape) > _LARGEST:
             return None
-    params = (eqn.params["strides"],) if eqn.primitive.name == WINDOW else _params_form(eqn)
+    params: Hashable | None
+    if eqn.primitive.name == WINDOW:
+        params = (eqn.params["strides"],)
+    elif axes := axes_of_padding(eqn):
+        params = axes
+    else:
+        params = _params_form(eqn)
     if params is None:
         return None
     kinds = [(x.aval,) if type(x) is Literal else x.aval for x in eqn.invars]
     return (eqn.primitive, params, len(outs), *outs, *kinds)
+
+
+def axes_of_padding(eqn: Equation) -> tuple[int, ...]:
+    """The axes along which a single row or element is put among others, if it is that.
+
+    `x[i]` is transposed to it.
+    """
+    if eqn.primitive.name != PADDING:
+        return ()
+    operand: Any = eqn.invars[0]
+    config, shape = eqn.params["padding_config"], operand.aval.shape
+    axes = tuple([axis for axis, padding in enumerate(config) if padding != (0, 0, 0)])
+    are_single = all([shape[i] == 1 and min(config[i][:2]) >= 0 == config[i][2] for i in axes])
+    return axes if are_single else ()
 
 
 def _params_form(eqn: Equation) -> tuple[Any, ...] | None:

@@ -21,7 +21,8 @@ from ...core.missing_rules import NoRule
 from .builder import Builder
 from .control import repeated
 from .joining import block_of, limited_starts
-from .values import Value
+from .program import Index, Operand
+from .values import Indices, Value
 
 _LATE = "it arises when a program is written as loops, after all transformations"
 
@@ -121,6 +122,45 @@ class MovingWindow(_OfLoops):
         return block_of(b, b.settled(x), limited_starts(b, starts, x.shape, slice_sizes), out.shape)
 
 
+@final
+class MovingRow(_OfLoops):
+    """A row, or an element, among others of one number, at a place that numbers say.
+
+    Params:
+        shape: of the result.
+        axes: along which there are others, of size 1 in the operand: a number for each.
+    """
+
+    name = "moving_row"
+
+    def abstract_eval(
+        self, x: Any, filler: Any, *places: Any, shape: tuple[int, ...], axes: tuple[int, ...]
+    ) -> ShapedArray:
+        return like(x, shape=shape)
+
+    def to_loops(
+        self,
+        b: Builder,
+        out: Any,
+        x: Value,
+        filler: Value,
+        *places: Value,
+        shape: tuple[int, ...],
+        axes: tuple[int, ...],
+    ) -> Value:
+        w, read = b.writer, b.fusion.read
+        numbers = dict(zip(axes, map(b.fusion.scalar, places), strict=True))
+
+        def element(indices: Indices) -> Operand:
+            each = [(w.index_value(indices[axis]), place) for axis, place in numbers.items()]
+            is_here = [w.op("eq", w.convert(i, place.dtype), place) for i, place in each]
+            row = tuple([Index() if axis in numbers else i for axis, i in enumerate(indices)])
+            return w.select(w.all_of(is_here), read(x, row), read(filler, ()))
+
+        return b.fusion.pending(shape, x.dtype, element, [x, filler], cost=3)
+
+
+moving_row_p = MovingRow()
 moving_window_p = MovingWindow()
 repeated_steps_p = RepeatedSteps()
 strided_view_p = StridedView()

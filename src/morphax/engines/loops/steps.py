@@ -11,8 +11,8 @@ from ...core import Equation, Jaxpr, Literal, ShapedArray
 from ...core.atoms import Atom, DropVar, Var
 from ...util.records import dataclass
 from ..xla.literals import host_constant
-from .equation_forms import WINDOW
-from .repeated import moving_window_p
+from .equation_forms import WINDOW, axes_of_padding
+from .repeated import moving_row_p, moving_window_p
 
 Axes: TypeAlias = tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
 
@@ -134,6 +134,10 @@ class Steps:
             starts = [other.params["start_indices"] for other in self._of_all_steps(q)]
             if starts.count(starts[0]) < len(starts):
                 return self._window(q, eqn, starts)
+        if axes := axes_of_padding(eqn):
+            configs = [other.params["padding_config"] for other in self._of_all_steps(q)]
+            if configs.count(configs[0]) < len(configs):
+                return self._padding(q, eqn, axes, configs)
         invars = tuple([self._operand(q, a) for a in range(len(eqn.invars))])
         outvars = tuple([_fresh(v) for v in eqn.outvars])
         self._own |= {(q, o): v for o, v in enumerate(outvars)}
@@ -175,6 +179,18 @@ class Steps:
         made = self._own[q, 0] = _fresh(out)
         params = {"slice_sizes": aval.shape}
         return Equation(moving_window_p, (x, *places), (made,), params, source=eqn.source)
+
+    def _padding(
+        self, q: int, eqn: Equation, axes: Sequence[int], configs: Sequence[Any]
+    ) -> Equation:
+        """A row or an element among others, whose place moves."""
+        x, filler = self._operand(q, 0), self._operand(q, 1)
+        lows = [np.asarray([config[axis][0] for config in configs], np.int32) for axis in axes]
+        places = [self._numbers(low, _PLACE) for low in lows]
+        aval: Any = eqn.outvars[0].aval
+        made = self._own[q, 0] = _fresh(eqn.outvars[0])
+        params = {"shape": aval.shape, "axes": axes}
+        return Equation(moving_row_p, (x, filler, *places), (made,), params, source=eqn.source)
 
     def _part(self, moving: Moving, aval: Any) -> Var:
         self.moving.append(moving)

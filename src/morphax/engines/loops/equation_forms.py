@@ -14,8 +14,9 @@ from ...util.parameter_keys import key_of, params_key
 WINDOW: Final = "slice"
 """The primitive that takes a window of an array, which steps may move."""
 
-# Of larger arrays time is in their elements, and XLA has other ways.
-_LARGEST: Final = 1024
+LARGEST: Final = 1024
+"""Of arrays of more elements, time is in these, and XLA has other ways."""
+
 # Where the forms of so many equations come again, a step may begin.
 _GRAM: Final = 4
 
@@ -50,7 +51,7 @@ def _form(eqn: Equation) -> Hashable | None:
         return None
     outs = [v.aval for v in eqn.outvars]
     for aval in outs:
-        if type(aval) is not ShapedArray or math.prod(aval.shape) > _LARGEST:
+        if type(aval) is not ShapedArray or math.prod(aval.shape) > LARGEST:
             return None
     params = (eqn.params["strides"],) if eqn.primitive.name == WINDOW else _params_form(eqn)
     if params is None:

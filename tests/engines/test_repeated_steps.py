@@ -12,7 +12,9 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax.config import override
 from morphax.core import Jaxpr, Literal, check_jaxpr
+from morphax.engines.loops import repeats
 from morphax.engines.loops.repeats import with_steps_found
+from morphax.engines.loops.steps import Steps
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.descriptions import described
 
@@ -331,6 +333,46 @@ def test_long_loops_are_no_longer_programs() -> None:
         len(with_steps_found(make_jaxpr(program, static_argnums=1)(X, n)).eqns) for n in (40, 400)
     ]
     assert sizes[0] == sizes[1]
+
+
+def remembered_in_blocks(x: Any, count: int) -> Any:
+    """Steps that read what those of a loop before them have left, five in a row."""
+    left = []
+    for _ in range(count):
+        x = jnp.sin(x) * 0.9 + jnp.cos(x) * 0.1 + jnp.tanh(x * x - 1.0) * 0.2
+        left.append(x)
+    for i in range(count):
+        x = jnp.sin(x + left[(i % 5 * 2 + i // 5 * 4) % count]) + jnp.exp(-x * x) - 0.5
+        x = jnp.tanh(jnp.cos(x) * 0.5 + x * x * 0.1 + jnp.sqrt(x * x + 1.0))
+    return x
+
+
+def test_runs_that_are_loops_one_by_one_are_looked_at_once(monkeypatch: Any) -> None:
+    looked_at = []
+
+    def steps(around: Any, start: int, period: int, count: int) -> Any:
+        looked_at.append(period * count)
+        return Steps(around, start, period, count)
+
+    monkeypatch.setattr(repeats, "Steps", steps)
+    jaxpr = make_jaxpr(remembered_in_blocks, static_argnums=1)(X, 300)
+    shorter = with_steps_found(jaxpr)
+    assert len(shorter.eqns) < len(jaxpr.eqns) / 4
+    assert sum(looked_at) < 2 * len(jaxpr.eqns)
+    assert described(evaluated(shorter, [X])) == described(evaluated(jaxpr, [X]))
+
+
+@pytest.mark.parametrize(("size", "is_found"), [(32, True), (33, False)])
+def test_large_constants_are_not_copied(size: int, is_found: bool) -> None:
+    matrices = [np.full((size, size), 1.0 / (i + 1), np.float32) for i in range(20)]
+
+    def program(x: Any) -> Any:
+        for matrix in matrices:
+            x = jnp.tanh(matrix @ x) * 0.9 + 0.1
+        return x
+
+    jaxpr = make_jaxpr(program)(np.ones(size, np.float32))
+    assert (with_steps_found(jaxpr) is not jaxpr) is is_found
 
 
 def test_what_has_effects_stays() -> None:

@@ -59,6 +59,34 @@ def test_what_becomes_a_vector() -> None:
     assert not in_place.is_repeatable
 
 
+ROW = Index.of(Name(5, INDEX, 0, 9)).times(20)
+# What a step reads of an array of which it writes a row, and whether no step writes there.
+READ: dict[str, tuple[Index, bool]] = {
+    "the row before": (AT.plus(ROW), True),
+    "the row after": (AT.plus(ROW).plus(40), True),
+    "an element less": (AT.plus(ROW).plus(1), False),
+    "its end": (AT.plus(ROW).plus(39), False),
+    "backwards before": (AT.times(-1).plus(ROW).plus(19), True),
+    "backwards from its first": (AT.times(-1).plus(ROW).plus(20), False),
+    "the last before": (ROW.plus(19), True),
+    "its first": (ROW.plus(20), False),
+    "every second before": (AT.times(2).plus(ROW).plus(-19), True),
+    "every second": (AT.times(2).plus(ROW), False),
+    "another row": (AT, False),
+    "a row by another number": (AT.plus(ROW.times(2)), False),
+}
+
+
+@pytest.mark.parametrize("label", READ)
+@pytest.mark.parametrize("backwards", [False, True])
+def test_rows_of_one_array(label: str, backwards: bool) -> None:
+    read, is_apart = READ[label]
+    at = AT.times(-1).plus(19) if backwards else AT
+    found = plan(Load(V, SPARE, read), Store(SPARE, at.plus(ROW).plus(20), V))
+    assert (found is not None) is is_apart
+    assert found is None or found.is_repeatable
+
+
 @pytest.mark.parametrize("stride", [2, 3, 4])
 def test_neighbours_that_one_step_stores(stride: int) -> None:
     stores = [Store(OUT, AT.times(stride).plus(i), V) for i in range(stride)]
@@ -154,6 +182,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "stacked truth values": lambda x: jnp.stack([x > 0, x[::-1] < 0.2], -1),
     "stacked and read": lambda x: jnp.stack([jnp.exp(x), x], -1) * jnp.exp(x)[:, None],
     "a stack of stacks": lambda x: jnp.stack([jnp.stack([x, -x], -1), jnp.ones((x.size, 2))], -1),
+    "rows from rows": lambda x: jnp.stack([y := jnp.sin(x), z := jnp.cos(y[::-1]), z * y + 1]),
     "halves": lambda x: jnp.concatenate([x[1:], x[:1]]) * x,
 }
 

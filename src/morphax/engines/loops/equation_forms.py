@@ -17,8 +17,9 @@ WINDOW: Final = "slice"
 PADDING: Final = "pad"
 """The primitive that puts an array among others of one number, in places that steps may move."""
 
-# Of larger arrays time is in their elements, and XLA has other ways.
-_LARGEST: Final = 4096
+LARGEST: Final = 4096
+"""Of arrays of more elements, time is in these, and XLA has other ways."""
+
 # Where the forms of so many equations come again, a step may begin.
 _GRAM: Final = 4
 
@@ -53,7 +54,7 @@ def _form(eqn: Equation) -> Hashable | None:
         return None
     outs = [v.aval for v in eqn.outvars]
     for aval in outs:
-        if type(aval) is not ShapedArray or math.prod(aval.shape) > _LARGEST:
+        if type(aval) is not ShapedArray or math.prod(aval.shape) > LARGEST:
             return None
     params: Hashable | None
     if eqn.primitive.name == WINDOW:

@@ -17,6 +17,7 @@ docs/design/repeated-steps.md.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import accumulate
 from typing import Any, Final, final
 
 from ...core import Equation, Jaxpr, Literal
@@ -24,7 +25,7 @@ from ...core.atoms import Atom, DropVar, Var
 from ...util.memo import memoize
 from .equation_forms import forms_of, next_places, weight_of
 from .repeated import repeated_steps_p, strided_view_p
-from .steps import Around, Element, Moving, NotSteps, Steps
+from .steps import Around, Element, Moving, NotSteps, Steps, are_even, known_numbers
 
 # Fewer steps, or fewer equations that are saved, gain nothing.
 _LEAST_STEPS: Final = 4
@@ -70,9 +71,10 @@ class _Program:
 
     Attributes:
         made: for each variable its equation, and which of the results it is.
-        constants: the values of its constants.
+        numbers: the values of constants that may become rows of one.
         last: the last equation that reads a variable.
         forms: a number for the form of each equation.
+        weights: the weight of the equations before each, and of all.
         next_places: where the forms from an equation on come again; negative if nowhere.
     """
 
@@ -87,9 +89,10 @@ class _Program:
             for o, var in enumerate(eqn.outvars):
                 self.made[var] = i, o
         self.last |= dict.fromkeys(jaxpr.outvars, len(jaxpr.eqns))
-        self.constants: dict[Atom, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+        self.numbers = known_numbers(jaxpr)
         self.forms = forms_of(jaxpr.eqns)
         self.next_places = next_places(self.forms)
+        self.weights = [0, *accumulate([weight_of([eqn]) for eqn in jaxpr.eqns])]
 
 
 @final
@@ -110,7 +113,7 @@ class _Search:
         # What is written.
         self.written: list[Equation] = []
         self.elements: dict[Atom, Element] = {}
-        self.around = Around(given.eqns, given.made, given.constants, self.elements)
+        self.around = Around(given.eqns, given.made, given.numbers, self.elements)
         self.taken: dict[Var, int] = {}
         self.run_of: dict[Var, range] = {}
         self.constants: dict[Hashable, tuple[Var, Any]] = {}
@@ -135,8 +138,8 @@ class _Search:
         """What was written."""
         jaxpr = self.given.jaxpr
         read = {atom for eqn in self.written for atom in eqn.invars} | {*jaxpr.outvars}
-        constants = [*self.given.constants.items(), *self.constants.values()]
-        constants = [(var, value) for var, value in constants if var in read]
+        given = zip(jaxpr.constvars, jaxpr.consts, strict=True)
+        constants = [x for x in (*given, *self.constants.values()) if x[0] in read]
         return jaxpr.replace(
             eqns=tuple(self.written),
             constvars=tuple([var for var, _ in constants]),
@@ -180,7 +183,7 @@ class _Search:
         return (count - 1) * self._weight_of_step(start, period) >= _LEAST_SAVED
 
     def _weight_of_step(self, start: int, period: int) -> int:
-        return weight_of(self.eqns[start : start + period])
+        return self.given.weights[start + period] - self.given.weights[start]
 
     def _end_of_run(self, i: int, period: int) -> int:
         """The first equation, two periods on or later, that does not follow the one before."""
@@ -193,14 +196,24 @@ class _Search:
         return end
 
     def _follows(self, i: int, period: int) -> bool:
-        """Whether an equation may be of the step after that of the one a period before it."""
-        if self.given.forms[i] != self.given.forms[i - period]:
+        """Whether an equation may be of the step after that of the one a period before it.
+
+        What ends a run of `Steps` early is seen here: its length is that of what becomes a loop,
+        and no equation is looked at for one loop after the other.
+        """
+        forms, last = self.given.forms, i - period
+        if not forms[i] == forms[last] == forms[last - period]:
             return False
-        made, elements, constants = self.given.made, self.elements, self.given.constants
-        for x, y in zip(self.eqns[i - period].invars, self.eqns[i].invars, strict=True):
-            if x is y or type(x) is Literal or (x in elements and y in elements):
+        made, elements, numbers = self.given.made, self.elements, self.given.numbers
+        steps = [self.eqns[j].invars for j in (last - period, last, i)]
+        for w, x, y in zip(*steps, strict=True):
+            if type(x) is Literal:
                 continue
-            if x in constants and y in constants:
+            if x in elements and y in elements:
+                if not are_even(elements.get(w), elements[x], elements[y]):
+                    return False
+                continue
+            if x is y or (x in numbers and y in numbers):
                 continue
             before, now = made.get(x), made.get(y)
             if before is None or now is None or now != (before[0] + period, before[1]):

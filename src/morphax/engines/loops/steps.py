@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias, final
 
@@ -11,7 +12,7 @@ from ...core import Equation, Jaxpr, Literal, ShapedArray
 from ...core.atoms import Atom, DropVar, Var
 from ...util.records import dataclass
 from ..xla.literals import host_constant
-from .equation_forms import WINDOW, axes_of_padding
+from .equation_forms import LARGEST, WINDOW, axes_of_padding
 from .repeated import moving_row_p, moving_window_p
 
 Axes: TypeAlias = tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
@@ -48,6 +49,15 @@ class Element:
     index: int
 
 
+def are_even(first: Element | None, second: Element | None, third: Element | None) -> bool:
+    """Whether they are elements of one stack, as far from one another."""
+    if first is None or second is None or third is None:
+        return False
+    if not first.stack is second.stack is third.stack:
+        return False
+    return second.index - first.index == third.index - second.index
+
+
 _PLACE = ShapedArray((), np.dtype(np.int32))
 # A result of a step, by the number of its equation in the step.
 _Own: TypeAlias = tuple[int, int]
@@ -61,14 +71,29 @@ class Around:
     Args:
         eqns: of the program.
         made: for each variable its equation, and which of the results it is.
-        constants: the values of variables that are constants of the program.
+        numbers: the values of variables that are `known_numbers` of the program.
         elements: variables that are elements of stacks.
     """
 
     eqns: Sequence[Equation]
     made: dict[Atom, tuple[int, int]]
-    constants: dict[Atom, Any]
+    numbers: dict[Atom, np.ndarray[Any, Any]]
     elements: dict[Atom, Element]
+
+
+def known_numbers(jaxpr: Jaxpr) -> dict[Atom, np.ndarray[Any, Any]]:
+    """The constants of a program that may become rows of one: numbers, not many in each.
+
+    Of many, a copy takes longer than what steps save.
+    """
+    found: dict[Atom, np.ndarray[Any, Any]] = {}
+    for var, constant in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+        aval: Any = var.aval
+        if type(aval) is ShapedArray and math.prod(aval.shape) <= LARGEST:
+            value = host_constant(constant)
+            if type(value) is np.ndarray and (value.dtype, value.shape) == (aval.dtype, aval.shape):
+                found[var] = value
+    return found
 
 
 @final
@@ -217,7 +242,7 @@ class Steps:
         if atoms[0] is not second:
             if second in self.around.elements:
                 return self._elements(atoms)
-            if second in self.around.constants:
+            if second in self.around.numbers:
                 return self._constants(atoms)
         self._keep(_agreeing([atom is second for atom in atoms]))
         return self.consts.setdefault(second, Var(second.aval))
@@ -253,13 +278,9 @@ class Steps:
 
     def _constants(self, atoms: Sequence[Any]) -> Var:
         """Constants of the program, which become one."""
-        aval = atoms[0].aval
-        rows = [host_constant(self.around.constants.get(x)) for x in atoms]
-        are_rows = [
-            type(x) is np.ndarray and (x.dtype, x.shape) == (aval.dtype, aval.shape) for x in rows
-        ]
-        self._keep(_agreeing(are_rows))
-        return self._row(np.stack(rows[: self.count]), aval)
+        numbers = self.around.numbers
+        self._keep(_agreeing([x in numbers for x in atoms]))
+        return self._row(np.stack([numbers[x] for x in atoms[: self.count]]), atoms[0].aval)
 
     def _row(self, numbers: np.ndarray[Any, Any], aval: Any) -> Var:
         """One of as many arrays as there are steps."""
@@ -276,11 +297,9 @@ class Steps:
         first, second = places[:2]
         if first is None or second is None or first.stack is not second.stack:
             raise NotSteps
-        step = second.index - first.index
-        wanted = [Element(first.stack, first.index + j * step) for j in range(len(atoms))]
-        self._keep(_agreeing([x == y for x, y in zip(places, wanted, strict=True)]))
+        self._keep(2 + _agreeing(list(map(are_even, places, places[1:], places[2:]))))
         aval: Any = atoms[0].aval
-        axes = _rows(first.index, step, aval.ndim)
+        axes = _rows(first.index, second.index - first.index, aval.ndim)
         return self._part(Moving(first.stack, aval.shape, axes), aval)
 
 

@@ -92,7 +92,7 @@ def vector_loop(loop: For) -> VectorLoop | None:
         extent,
         min(extent, width_of(body)),
         tuple(body),
-        not _stored(body).intersection([x.buffer for x in body if isinstance(x, Load)]),
+        _places(body, Store).isdisjoint(_places(body, Load)),
         vectors,
     )
     return plan if _is_sound(plan) and _gains(plan) else None
@@ -163,12 +163,13 @@ def width_of(body: Sequence[Statement]) -> int:
     return min(WIDTHS, key=lambda width: (cost(width) > 1.1 * cost(WIDTHS[-1]), width))
 
 
-def _stored(body: Iterable[Statement]) -> set[Buffer]:
-    return {x.buffer for x in body if isinstance(x, Store)}
+def _places(body: Iterable[Statement], kind: type[Load | Store]) -> set[tuple[Buffer, Index]]:
+    """What a step reads, or stores."""
+    return {(x.buffer, x.index) for x in body if isinstance(x, kind)}
 
 
 def _is_sound(plan: VectorLoop) -> bool:
-    """Whether memory is written by neighbours, and read by the step that wrote it alone.
+    """Whether memory is written by neighbours, and read by the step that wrote it, or no step.
 
     That is more than independence promises, for temporaries of one step may share memory with
     those of another.
@@ -184,7 +185,27 @@ def _is_sound(plan: VectorLoop) -> bool:
         elif plan.factor(indices[0]) not in (1, -1) or len(set(indices)) > 1:
             return False
     read = [x for x in plan.body if isinstance(x, Load) and x.buffer in written]
-    return all(x.buffer not in woven and written[x.buffer][0] == x.index for x in read)
+    if any([x.buffer in woven for x in read]):
+        return False
+    pairs = [(written[x.buffer][0], x.index) for x in read]
+    return all(there == here or _are_apart(plan, there, here) for there, here in pairs)
+
+
+def _are_apart(plan: VectorLoop, written: Index, read: Index) -> bool:
+    """Whether what all steps read at one index lies before what all write at another, or behind.
+
+    They may be rows of one array: a loop that stacks its results reads the one before.
+    """
+    counters = {plan.counter, *plan.outer}
+    first = [Index(tuple([x for x in i.terms if x[0] not in counters])) for i in (written, read)]
+    factors = plan.factor(written), plan.factor(read)
+    if first[0] != first[1] or None in factors:
+        return False
+    (a, b), (c, d) = [
+        sorted((i.offset, i.offset + (plan.extent - 1) * (by or 0)))
+        for i, by in zip((written, read), factors, strict=True)
+    ]
+    return b < c or d < a
 
 
 def _are_woven(plan: VectorLoop, indices: Sequence[Index]) -> bool:

@@ -71,25 +71,34 @@ Memory new_memory(std::size_t bytes) {
   return Memory(static_cast<std::byte*>(memory));
 }
 
-// The scratch memory of one run; small blocks stay with the thread.  A run that calls Python has
-// its own, for Python may run the next one.
+// The scratch memory of one run; small blocks stay with the thread, and large ones come from the
+// pool of the results, for new memory takes as long as a pass through it.  A run that calls Python
+// has its own, for Python may run the next one.
 class Scratch {
  public:
-  Scratch(std::size_t bytes, bool calls) {
-    if (bytes > kMostKept || (calls && bytes > 0)) {
+  Scratch(std::size_t bytes, bool calls, nb::handle pool) {
+    if (bytes > kMostKept) {
+      const auto size = static_cast<Py_intptr_t>(bytes);
+      auto* dtype = reinterpret_cast<PyObject*>(PyArray_DescrFromType(NPY_UINT8));
+      pooled_ = new_array_in(pool, 1, &size, nb::steal(dtype));
+    } else if (calls && bytes > 0) {
       own_ = new_memory(bytes);
     } else if (bytes > kept_bytes_) {
       kept_ = new_memory(bytes);
       kept_bytes_ = bytes;
     }
   }
-  void* data() const { return own_ ? own_.get() : kept_.get(); }
+  void* data() const {
+    if (pooled_.is_valid()) return PyArray_DATA(reinterpret_cast<PyArrayObject*>(pooled_.ptr()));
+    return own_ ? own_.get() : kept_.get();
+  }
 
  private:
   static thread_local Memory kept_;
   static thread_local std::size_t kept_bytes_;
 
   Memory own_;
+  nb::object pooled_;
 };
 
 thread_local Memory Scratch::kept_;
@@ -188,7 +197,7 @@ void MachineFunction::improve() const {
 
 double MachineFunction::run(const void* const* operands, void* const* results, bool unlocks) const {
   const bool calls_python = !entry_.is_none();
-  const Scratch scratch(scratch_bytes_, calls_python);
+  const Scratch scratch(scratch_bytes_, calls_python, pool_);
   Calls calls{call_python, entry_};
   Pointers<const void*> given(operands_.size() + 1);
   if (calls_python) {

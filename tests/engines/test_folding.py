@@ -25,6 +25,7 @@ GIVEN_BACK = [
     *[("sub", dtype, 0.0, False) for dtype in ("float32", "float64", "int64", "uint32")],
     *[("add", "float32", -0.0, is_first) for is_first in (False, True)],
     *[("add", "int16", 0, is_first) for is_first in (False, True)],
+    *[("pow", dtype, 1.0, False) for dtype in ("float32", "float64")],
 ]
 DONE = [
     *[("add", "float32", 0.0, is_first) for is_first in (False, True)],
@@ -39,6 +40,8 @@ DONE = [
         ("max", "float32", 1.0, False),
         ("add", "float64", np.nan, False),
     ],
+    *[("pow", "float32", exponent, False) for exponent in (2.0, -1.0, 0.5)],
+    ("pow", "float32", 1.0, True),
 ]
 
 
@@ -62,3 +65,10 @@ def test_operands_of_two_dtypes_are_refused_all_the_same() -> None:
     with pytest.raises(TypeError, match="mul of"):
         writer.op("mul", x, writer.number(1, "float64"))
     assert not [s for s in writer.blocks[0].statements if isinstance(s, Assign)]
+
+
+def test_a_second_power_is_a_product() -> None:
+    # Of 4641, whose square lies between two numbers of float32, a power may be the farther one.
+    writer = Writer()
+    x = writer.load(writer.buffer("x", (), np.dtype(np.float32)))
+    assert writer.op("pow", x, writer.number(2, np.float32)) is writer.op("mul", x, x)

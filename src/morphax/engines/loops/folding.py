@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .operations import SCALAR_DTYPES
-from .program import Const, Operand
+from .program import INDEX, Const, DType, Index, Operand
 
 _FOLDED: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -61,9 +61,41 @@ def unchanged(operation: str, operands: Sequence[Operand]) -> Operand | None:
 
 # A float that is added is −0, for −0 + 0 is 0; no complex number, for its product with 1 + 0i has
 # 0 · ∞.
-_UNCHANGING = {"add": -0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
+_UNCHANGING = {"add": -0.0, "sub": 0.0, "mul": 1.0, "div": 1.0, "pow": 1.0}
 NEUTRAL = {
     operation: frozenset([Const(dtype.type(value)).key for dtype in SCALAR_DTYPES])
     for operation, value in _UNCHANGING.items()
 }
 """The constants that change nothing, as second operands of operations."""
+
+
+def is_square(operation: str, operands: Sequence[Operand | Index]) -> bool:
+    """Whether a power is a product, which is rounded once and takes a fraction of the time."""
+    if operation != "pow":
+        return False
+    exponent = operands[1]
+    return type(exponent) is Const and exponent.dtype.kind == "f" and exponent.value == 2
+
+
+def known(operation: str, operands: Sequence[Operand | Index], dtype: DType) -> Operand | None:
+    """What an operation is known to give, by the rules by which `Writer` writes none.
+
+    Args:
+        operation: which.
+        operands: that it has.
+        dtype: of the result.
+    """
+    first = operands[0]
+    if isinstance(first, Index):
+        return None if first.terms else Const(INDEX.type(first.offset))
+    if operation == "convert":
+        if type(first) is not Const or first.dtype.kind not in "biu":
+            return None
+        return Const(first.value.astype(dtype))
+    scalars = [x for x in operands if not isinstance(x, Index)]
+    if operation == "select":
+        return scalars[1 if first.value else 2] if type(first) is Const else None
+    if operation == "pow" and type(scalars[1]) is Const and scalars[1].value == 0:
+        return Const(dtype.type(1))
+    constant = folded(operation, scalars)
+    return unchanged(operation, scalars) if constant is None else constant

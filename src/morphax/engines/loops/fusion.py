@@ -28,6 +28,8 @@ from .writer import Writer
 
 # An element that takes no more operations than this is rather computed again than stored.
 _CHEAP = 1
+# The same of one that follows from its place: where a loop is written out, that is a constant.
+_CHEAP_OF_PLACES = 4
 # An element that takes more than this, and others beside it, are rather computed as a vector.
 _EXPENSIVE, _VECTOR = 8, 8
 
@@ -132,7 +134,12 @@ class Fusion:
         vectors memory counts.  A nest stores by itself what it wants stored, before it.
         """
         is_outside = self.has_vectors and self._trial is None
-        return is_outside and value.cost > _CHEAP and value.size < reads
+        return is_outside and not self._is_cheap(value) and value.size < reads
+
+    def _is_cheap(self, value: Value) -> bool:
+        """Whether an element is rather computed again than stored."""
+        of_places = self.has_vectors and value.is_counted
+        return value.cost <= (_CHEAP_OF_PLACES if of_places else _CHEAP)
 
     def whole(self, value: Value, name: str = "v") -> Place:
         """A place in which the elements lie without gaps, row-major."""
@@ -299,7 +306,7 @@ class Fusion:
         for known in trial.known:
             if key in known:
                 return known[key]
-        if value.cost > _CHEAP and self._is_demanded(value, indices):
+        if not self._is_cheap(value) and self._is_demanded(value, indices):
             # The rest of the trial is read from where it will lie.
             trial.index_of.pop(value, None)
             trial.stored.pop(value, None)

@@ -172,7 +172,9 @@ def counted(b: Builder, out: Any, axis: int) -> Value:
         value = w.index_value(indices[axis])
         return converted(w, w.convert(value, np.dtype(np.int32)) if fits else value, dtype)
 
-    return b.fusion.pending(out.shape, dtype, element, ())
+    value = b.fusion.pending(out.shape, dtype, element, ())
+    value.is_counted = True
+    return value
 
 
 def tiled(b: Builder, out: Any, x: Value, reps: Sequence[int]) -> Value:

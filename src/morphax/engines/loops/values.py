@@ -97,6 +97,7 @@ class Value:
         cost: about how many operations an element takes, as long as it is pending.
         depth: how many pending values stand above each other.
         view_of: the value whose elements these are, as long as they are pending.
+        is_counted: whether an element follows from its place alone.
         is_shared: whether it has several readers.
         holders: how many variables of the program have it, now.
     """
@@ -108,6 +109,7 @@ class Value:
         "dtype",
         "element",
         "holders",
+        "is_counted",
         "is_shared",
         "place",
         "scalar",
@@ -137,12 +139,16 @@ class Value:
         self.holders = 0
         self.view_of: View | None = None
         self._of = of
+        self.is_counted = False
         for x in of:
+            self.is_counted = self.is_counted or x.is_counted
             self.cost += x.cost
             if x.depth > self.depth:
                 self.depth = x.depth
         if element is not None:
             self.depth += 1
+            if self.is_counted:
+                self.is_counted = all([x.is_counted or x.scalar is not None for x in of])
 
     @property
     def size(self) -> int:
@@ -160,6 +166,7 @@ class Value:
         """From now on the elements lie there."""
         self.place, self.element, self.view_of = place, None, None
         self.cost = self.depth = 0
+        self.is_counted = False
         self._of = ()
 
     @property

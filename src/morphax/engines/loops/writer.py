@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from .folding import NEUTRAL, folded, unchanged
+from .folding import NEUTRAL, folded, is_square, unchanged
 from .operations import NoOperation, result_dtype
 from .program import (
     BOOL,
@@ -79,6 +79,8 @@ class Writer:
             same = unchanged(operation, operands)
             if same is not None:
                 return same
+            if is_square(operation, operands):
+                return self.op("mul", operands[0], operands[0])
         return self._assigned(operation, operands, dtype)
 
     def convert(self, x: Operand, dtype: DType) -> Operand:

@@ -119,11 +119,17 @@ class _Count:
         is_nest = (
             in_nest or loop.is_independent or (len(loops) <= 1 and While not in map(type, loops))
         )
-        once = self.of(loop.body, vectors=vectors or self.plans.of(loop), in_nest=is_nest)
+        plan = self.plans.of(loop) if vectors is None else None
+        if plan is not None and not plan.has_members:
+            # Loops in one another may be one, and short rows are written out.
+            body, steps = plan.body, plan.extent
+        else:
+            body, steps = loop.body, _steps(loop.extent)
+        once = self.of(body, vectors=vectors or plan, in_nest=is_nest)
         if not is_nest:
             once.steps += 1
         work = Work(nests=is_nest and not in_nest)
-        work.add(once, _steps(loop.extent))
+        work.add(once, steps)
         if is_outside:
             self.plans.works[loop] = work
         return work

@@ -21,6 +21,7 @@ from ..loops.program import (
 )
 from .masked_loops import Holders, holders_of, masked_loop, members_apart
 from .shared_loops import SharedLoops
+from .short_rows import loop_of_short_rows
 from .vector_loops import VectorLoop, vector_loop
 from .work import Work
 
@@ -60,8 +61,8 @@ class LoopPlans:
     def of(self, loop: For) -> VectorLoop | None:
         """How a loop is written with vectors; `None` if it is not."""
         if loop not in self._known:
-            plan = vector_loop(loop) or masked_loop(loop, self._holders, self.of)
-            self._known[loop] = plan
+            plan = vector_loop(loop) or loop_of_short_rows(loop, self._holders)
+            self._known[loop] = plan or masked_loop(loop, self._holders, self.of)
         return self._known[loop]
 
     def has_pieces(self, loop: For) -> bool:

@@ -26,6 +26,7 @@ from .divisions import division, is_by_floats
 from .functions.kernel import F32
 from .llvm_scalars import memory_type, scalar_type, wide
 from .vector_loops import STRIDES, WIDTHS, VectorLoop
+from .woven_vectors import Shuffle, loaded_together, unwoven, woven
 
 if TYPE_CHECKING:
     from .llvm_statements import StatementPrinter
@@ -51,6 +52,14 @@ class VectorSteps:
         self.read: set[Buffer] = set()
         # What is stored with its neighbours, when all are there.
         self.woven: dict[Buffer, dict[Index, str]] = {}
+        self.together = self.neighbours_loaded()
+
+    def neighbours_loaded(self) -> dict[tuple[Buffer, Index], tuple[Index, ...]]:
+        """What is loaded with its neighbours, where nothing is stored meanwhile."""
+        plan = self.plan
+        if plan.has_members or not plan.is_repeatable:
+            return {}
+        return loaded_together(plan, plan.body)
 
     def prepare(self) -> None:
         """What is the same in all steps, and takes long: logarithms of bases of powers."""
@@ -184,6 +193,8 @@ class VectorSteps:
             value = p.new(f"load {vector}, ptr {p.address(buffer, first)}, align {align}")
             if factor == -1:
                 value = self.reversed(value, vector)
+        elif (buffer, index) in self.together:
+            return self.row(buffer, index)
         elif factor in STRIDES and width in WIDTHS:
             value = self.picked(buffer, index, factor)
         elif factor is not None:
@@ -192,6 +203,19 @@ class VectorSteps:
         else:
             value = self.gathered(self.addresses(buffer, index), type_, align)
         return self.truth(value, buffer)
+
+    def row(self, buffer: Buffer, index: Index) -> str:
+        """Elements that are loaded with their neighbours, of which each is a vector."""
+        key = "row", buffer, index
+        if key not in self.texts:
+            p, width, row = self.printer, self.width, self.together[buffer, index]
+            vector, align = wide(memory_type(buffer.dtype), width), buffer.dtype.itemsize
+            addresses = [p.address(buffer, row[0].plus(i * width)) for i in range(len(row))]
+            loaded = [p.new(f"load {vector}, ptr {x}, align {align}") for x in addresses]
+            vectors = unwoven(loaded, width, self.shuffler(vector))
+            for at, value in zip(row, vectors, strict=True):
+                self.texts["row", buffer, at] = self.truth(value, buffer)
+        return self.texts[key]
 
     def picked(self, buffer: Buffer, index: Index, stride: int) -> str:
         """Elements with few between them, out of vectors of neighbours."""
@@ -268,21 +292,24 @@ class VectorSteps:
 
     def weave(self, buffer: Buffer, neighbours: Mapping[Index, str]) -> None:
         """Store vectors whose elements take turns in memory."""
-        p, width, stride = self.printer, self.width, len(neighbours)
+        p, width = self.printer, self.width
         vector, align = wide(memory_type(buffer.dtype), width), buffer.dtype.itemsize
         indices = sorted(neighbours, key=lambda index: index.offset)
-        for start in range(0, width * stride, width):
-            value = "poison"
-            for turn, index in enumerate(indices):
-                steps = [divmod(start + i, stride) for i in range(width)]
-                places = [width + n if k == turn else i for i, (n, k) in enumerate(steps)]
-                mask = ", ".join([f"i32 {place}" for place in places])
-                value = p.new(
-                    f"shufflevector {vector} {value}, {vector} {neighbours[index]}, "
-                    f"<{width} x i32> <{mask}>"
-                )
-            address = p.address(buffer, indices[0].plus(start))
+        vectors = woven([neighbours[x] for x in indices], width, self.shuffler(vector))
+        for i, value in enumerate(vectors):
+            address = p.address(buffer, indices[0].plus(i * width))
             p.line(f"store {vector} {value}, ptr {address}, align {align}")
+
+    def shuffler(self, vector: str) -> Shuffle:
+        """What writes vectors of elements of two others."""
+
+        def shuffled(first: str, second: str, places: Sequence[int]) -> str:
+            mask = ", ".join([f"i32 {place}" for place in places])
+            return self.printer.new(
+                f"shufflevector {vector} {first}, {vector} {second}, <{len(places)} x i32> <{mask}>"
+            )
+
+        return shuffled
 
     def frozen(self, text: str, type_: str) -> str:
         """A vector of which LLVM does not see how it was made.

@@ -210,7 +210,17 @@ def power(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
     lost = lost + ((first - r) - n * low)
     near, series = r + 1.0, r * r * r.polynomial(_EXP[8])
     small = ((1.0 - near) + r) + (series + lost * (near + series))
-    return (near + small) * _power_of_two(count), ~inside
+    return _with_products(x, y, (near + small) * _power_of_two(count), inside)
+
+
+def _with_products(x: Lanes, y: Lanes, power: Lanes, inside: Lanes) -> tuple[Lanes, Lanes]:
+    """The power, and where it is none; x and x² themselves where y is 1 and 2.
+
+    Where the exponent is a constant, programs have these (`loops/folding.py`).
+    """
+    is_same, is_square = y.equals(1.0), y.equals(2.0)
+    power = x.where(is_same, (x * x).where(is_square, power))
+    return power, ~(inside | is_same | is_square)
 
 
 def _product(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
@@ -271,4 +281,4 @@ def power_of_known(x: Lanes, y: Lanes, log_of_x: Lanes) -> tuple[Lanes, Lanes]:
     is_even = half.call("floor").equals(half)
     is_whole = y.call("floor").equals(y)
     of_negative = power.where(is_even, -power).where(is_whole, NO_VALUE)
-    return of_negative.where(x < 0.0, power), ~inside
+    return _with_products(x, y, of_negative.where(x < 0.0, power), inside)

@@ -94,7 +94,7 @@ class _Script:
 
     def control(self) -> Any:
         """A loop, a branch, or an operation that changes arrays where they lie."""
-        kind, value = self.rng.randrange(5), self.scalar()
+        kind, value = self.rng.randrange(9), self.scalar()
 
         def run(state: Any, tables: Any, history: Any, i: int) -> None:
             x, y = state["x"], state["y"].astype(state["x"].dtype)
@@ -108,8 +108,17 @@ class _Script:
                 state["x"] = lax.dynamic_update_slice(x, y[:2], (i % 2,))
             elif kind == 3:
                 state["y"] = jnp.cumsum(x) + y
-            else:
+            elif kind == 4:
                 state["x"] = x - ((tables["rows"] * one) @ y)[0]
+            elif kind == 5:
+                state["s"], state["y"] = lax.scan(lambda c, v: (c - v, c * one), one, y)
+            elif kind == 6:
+                state["x"] = jnp.sort(x) + y
+            elif kind == 7:
+                bits = jax.random.bits(jax.random.fold_in(jax.random.key(3), i), (self.length,))
+                state["y"] = jnp.where(bits % 2 == 0, x, y)
+            else:
+                tables["rows"] = tables["rows"].at[i % ROWS].set(x * one)
 
         return run
 

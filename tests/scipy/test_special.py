@@ -437,6 +437,8 @@ def test_hypergeometric_functions_without_digits_are_nan() -> None:
             # Terms that fall as slowly as √k, whose sum came to no end; others beside it do.
             found = run(*np.array([(0.5, 1e30, 1e30), (1.0, 2.0, 1.0)]).T)
             np.testing.assert_allclose(found, [np.nan, math.e - 1], 1e-14)
+        for run in (special.hyp2f1, jax.jit(special.hyp2f1)):
+            assert np.isnan(run(-1.8e17, -3.9, 1e-75, 1.0))
 
 
 @pytest.mark.parametrize("name", ["fresnel", "sici"])

@@ -73,23 +73,28 @@ def _confluent_asymptotic(m: Notation, a: Any, b: Any, x: Any) -> Any:
     return m.where(holds, sign * power * s, math.nan)
 
 
-def _confluent_positive(m: Notation, a: Any, b: Any, x: Any, exponent: Any) -> Any:
-    """e^exponent ₁F₁(a; b; x) for x ≥ 0, where it is no polynomial."""
+def _confluent_positive(m: Notation, a: Any, b: Any, x: Any, exponent: Any) -> tuple[Any, Any]:
+    """e^exponent ₁F₁(a; b; x) for x ≥ 0, where it is no polynomial, and its loss."""
     is_far = x > _ASYMPTOTIC
     far = m.if_any(is_far, lambda: _confluent_asymptotic(m, a, b, m.where(is_far, x, 1e10)))
     is_far = is_far & (far == far)
     half = m.exp(0.5 * (x + exponent))
     x = m.where(is_far, 0.0, x)
-    one_sign = (a > 0.0) & (b > 0.0)
+    # 1 + a G, G of positive terms, as the other solution would outgrow a G of a next to 0.
+    is_rest = (a > -1.0) & (a < 0.0) & (b > 0.0)
+    one_sign = is_rest | ((a > 0.0) & (b > 0.0))
     start = m.where(one_sign, x, least(m, x, 0.25 / (1.0 + abs(a))))
-    function, slope = from_series(m, [a], b, start, start != x)
+    function, slope = from_series(m, [a], b, start, start != x, is_rest)
 
     def at(x: Any) -> tuple[Any, Any, Any, Any]:
         is_zero = x == 0.0
         return m.where(is_zero, 1.0, x), 1.0, b - x, m.where(is_zero, 1.0, x)
 
     near = carried(m, Equation(at, lambda k: a + k), start, x, function, slope)
-    return m.where(is_far, half * (half * far), near.times_exp(m, exponent))
+    scaled = Scaled(m.where(is_rest, a * near.value, near.value), near.count)
+    value = scaled.times_exp(m, exponent) + m.where(is_rest, m.exp(exponent), 0.0)
+    value = m.where(is_far, half * (half * far), value)
+    return value, m.where(is_far | (start == x), 1.0, near.loss)
 
 
 def confluent(m: Notation, a: Any, b: Any, x: Any) -> Any:
@@ -115,12 +120,12 @@ def confluent(m: Notation, a: Any, b: Any, x: Any) -> Any:
     is_left = inner < 0.0
     exponent = m.where(is_left, inner, 0.0)
 
-    def function(b: Any) -> Any:
+    def function(b: Any) -> tuple[Any, Any]:
         upper = m.where(is_left, b - inner_a, inner_a)
         return _confluent_positive(m, upper, b, abs(inner), exponent)
 
     def down(b: Any) -> tuple[Any, Any]:
-        return (b - 1.0 + inner) / (b - 1.0), -(inner / b) * ((b - inner_a) / (b - 1.0))
+        return (b + inner) / b, -(inner / (b + 1.0)) * ((b + 1.0 - inner_a) / b)
 
     def direct(is_low: Any) -> tuple[Any, Any]:
         z = m.where(is_low, inner, 0.0)

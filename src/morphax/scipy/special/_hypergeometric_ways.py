@@ -17,6 +17,10 @@ in steps of a quarter of the radius of convergence at most, short against its os
 a Taylor series, of the equation's own recurrence.  So there are no cases for differences of
 parameters that are integers, or nearly so.
 
+Of a parameter a next to 0, and of one sign of the others, F is 1 + a G: F itself would be carried
+on beside a solution that outgrows it, and transformations round a away.  G has positive terms, and
+a right side in the equation.
+
 References: J. W. Pearson, S. Olver and M. A. Porter, "Numerical methods for the computation of the
 confluent and Gauss hypergeometric functions", Numerical Algorithms 74 (2017), sections 3.1, 3.2,
 4.2, 4.6 and 4.7; DLMF, 13.2.39, 13.2, 13.3, 15.5 and 15.8.
@@ -35,8 +39,8 @@ _TAYLOR_TERMS = 40.0
 # Numbers beyond 2⁶⁰⁰ are kept as multiples of it.
 _LARGE = 2.0**600
 _LOG_LARGE = 600 * math.log(2)
-# A loss that leaves six digits of sixteen.
-_MOST_LOSS = 1e10
+# A loss that leaves six digits of sixteen, and one for roundings on the way.
+MOST_LOSS = 1e9
 # Stands for infinity: what is less than 1 there tends to 0.
 REMOTE = 1e305
 
@@ -70,13 +74,26 @@ def sign_of_gamma(m: Notation, x: Any) -> Any:
     return m.where((x > 0.0) | is_even, 1.0, -1.0)
 
 
-def series(m: Notation, upper: Sequence[Any], lower: Any, x: Any) -> Scaled:
-    """Σ Π (uₖ) xᵏ / ((l)ₖ k!) over rising factorials of the parameters."""
+def series(m: Notation, upper: Sequence[Any], lower: Any, x: Any, is_rest: Any = None) -> Scaled:
+    """F = Σ Π (uₖ) xᵏ / ((l)ₖ k!) over rising factorials of the parameters.
+
+    Where `is_rest` it is (F − 1) / u of the first parameter u, which may be next to 0.
+    """
+    zero = 0.0 * x
+    start, term = 0.0, zero + 1.0
+    if is_rest is not None:
+        second = x / lower
+        for parameter in upper[1:]:
+            second = second * parameter
+        start, term = m.where(is_rest, 1.0, zero), m.where(is_rest, second, term)
 
     def is_open(k: Any, t: Any, s: Any) -> Any:
-        # A factor of the denominator that is near 0 lets terms grow again.
-        may_grow = (k + lower < 1.0) & (t != 0.0)
-        return (abs(t) > m.precision * abs(s)) | may_grow
+        # A factor of the denominator that is near 0 lets terms grow again, for long at times.
+        ratio = x
+        for parameter in upper:
+            ratio = ratio * (parameter + k)
+        may_grow = (k + lower < 1.0) | (abs(ratio) > abs((lower + k) * (k + 1.0)))
+        return (abs(t) > m.precision * abs(s)) | (may_grow & (t != 0.0))
 
     def goes_on(k: Any, t: Any, s: Any, largest: Any, count: Any) -> Any:
         return is_open(k, t, s) & (k < MOST_STEPS)
@@ -91,9 +108,7 @@ def series(m: Notation, upper: Sequence[Any], lower: Any, x: Any) -> Scaled:
         unit = m.where(is_large, 1.0 / _LARGE, 1.0)
         return k + 1.0, t * unit, s * unit, largest * unit, count + m.where(is_large, 1.0, 0.0)
 
-    zero = 0.0 * x
-    one = zero + 1.0
-    k, t, s, largest, count = m.iterate(goes_on, step, (0.0, one, one, one, zero))
+    k, t, s, largest, count = m.iterate(goes_on, step, (start, term, term, abs(term), zero))
     # Steps are counted for all elements together: the one that is open still is to blame.
     return Scaled(m.where(is_open(k, t, s), math.nan, s), count, largest / abs(s))
 
@@ -101,17 +116,19 @@ def series(m: Notation, upper: Sequence[Any], lower: Any, x: Any) -> Scaled:
 class Equation(NamedTuple):
     """A F″ + C F′ − D F = 0, differentiated k times: A F⁽ᵏ⁺²⁾ + (B k + C) F⁽ᵏ⁺¹⁾ − D(k) F⁽ᵏ⁾ = 0.
 
-    `at` gives A, B, C and the distance of the nearest singularity from a point.
+    `at` gives A, B, C and the distance of the nearest singularity from a point.  With a `source`
+    the right side is this constant, for k = 0, and not 0.
     """
 
     at: Callable[[Any], tuple[Any, Any, Any, Any]]
     d: Callable[[Any], Any]
+    source: Any = None
 
 
 def _taylor(
-    m: Notation, equation: Equation, a: Any, b: Any, c: Any, h: Any, w: Any, moved: Any
+    m: Notation, equation: Equation, a: Any, b: Any, c: Any, h: Any, w: Any, moved: Any, push: Any
 ) -> tuple[Any, Any]:
-    """F(x + h) and h F′(x + h), from F and h F′ at x."""
+    """F(x + h) and h F′(x + h), from F and h F′ at x; `push` is the source in the scale of F."""
     scale = h / a
 
     def goes_on(k: Any, term: Any, following: Any, total: Any, moved: Any) -> Any:
@@ -121,6 +138,8 @@ def _taylor(
     def step(k: Any, term: Any, following: Any, total: Any, moved: Any) -> Sequence[Any]:
         # Terms are derivatives times hᵏ / k!.
         back = h * equation.d(k) * term - (b * k + c) * ((k + 1.0) * following)
+        if push is not None:
+            back = back + m.where(k == 0.0, h * push, 0.0)
         last = scale * back * (1.0 / ((k + 1.0) * (k + 2.0)))
         return k + 1.0, following, last, total + last, moved + (k + 2.0) * last
 
@@ -132,47 +151,62 @@ def _taylor(
 def carried(
     m: Notation, equation: Equation, start: Any, end: Any, function: Scaled, slope: Any
 ) -> Scaled:
-    """The solution at `end`, from its value and slope (of the same scale) at `start`."""
+    """The solution at `end`, from its value and slope (of the same scale) at `start`.
 
-    def goes_on(n: Any, x: Any, w: Any, slope: Any, count: Any) -> Any:
+    Its loss is that of a solution that falls while others, of which errors consist, do not; near a
+    zero it is that of the slope.
+    """
+
+    def goes_on(n: Any, x: Any, w: Any, slope: Any, count: Any, largest: Any) -> Any:
         return (x != end) & (n < MOST_STEPS)
 
-    def step(n: Any, x: Any, w: Any, slope: Any, count: Any) -> Sequence[Any]:
+    def step(n: Any, x: Any, w: Any, slope: Any, count: Any, largest: Any) -> Sequence[Any]:
         a, b, c, radius = equation.at(x)
         rate = abs(c) / a + m.sqrt(abs(equation.d(0.0)) / a)
         reach = end - x
         length = least(m, 0.25 * radius, 2.0 / m.where(rate > 0.0, rate, 1e-300))
         is_last = length >= abs(reach)
         h = m.where(is_last, reach, m.where(reach > 0.0, length, -length))
-        total, moved = _taylor(m, equation, a, b, c, h, w, slope * h)
+        push = equation.source
+        if push is not None:
+            push = push * m.exp(-_LOG_LARGE * count)
+        total, moved = _taylor(m, equation, a, b, c, h, w, slope * h, push)
         slope = m.where(h == 0.0, slope, moved / m.where(h == 0.0, 1.0, h))
         is_large = abs(total) > _LARGE
         unit = m.where(is_large, 1.0 / _LARGE, 1.0)
         x = m.where(is_last, end, x + h)
-        return n + 1.0, x, total * unit, slope * unit, count + m.where(is_large, 1.0, 0.0)
+        largest = m.where(abs(total) > largest, abs(total), largest) * unit
+        count = count + m.where(is_large, 1.0, 0.0)
+        return n + 1.0, x, total * unit, slope * unit, count, largest
 
-    state = (0.0, start, function.value, slope, function.count)
-    _, x, w, _, count = m.iterate(goes_on, step, state)
-    return Scaled(m.where(x == end, w, math.nan), count)
+    size = abs(function.value) * function.loss
+    state = (0.0, start, function.value, slope, function.count, size)
+    _, x, w, slope, count, largest = m.iterate(goes_on, step, state)
+    amplitude = abs(w) + equation.at(end)[3] * abs(slope)
+    return Scaled(m.where(x == end, w, math.nan), count, largest / amplitude)
 
 
 def from_series(
-    m: Notation, upper: Sequence[Any], lower: Any, start: Any, has_way: Any
+    m: Notation, upper: Sequence[Any], lower: Any, start: Any, has_way: Any, is_rest: Any = None
 ) -> tuple[Scaled, Any]:
-    """The function by its series, and its slope, in the same scale, where there is a way to go."""
-    function = series(m, upper, lower, start)
+    """The function by its series, and its slope, in the same scale, where there is a way to go.
+
+    Where `is_rest` the function is (F − 1) / u, as of `series`.
+    """
+    function = series(m, upper, lower, start, is_rest)
     risen = [u + 1.0 for u in upper]
     slope = series(m, risen, lower + 1.0, m.where(has_way, start, 0.0))
     factor = 1.0 / lower
-    for u in upper:
+    for u in upper[1:]:
         factor = factor * u
+    factor = factor * (upper[0] if is_rest is None else m.where(is_rest, 1.0, upper[0]))
     difference = m.exp(_LOG_LARGE * (slope.count - function.count))
     return function, slope.value * factor * difference
 
 
 def lowered(
     m: Notation,
-    function: Callable[[Any], Any],
+    function: Callable[[Any], tuple[Any, Any]],
     lower: Any,
     down: Callable[..., tuple[Any, Any]],
     direct: Callable[[Any], tuple[Any, Any]],
@@ -184,30 +218,32 @@ def lowered(
 
     Args:
         m: notation.
-        function: f(l) for l > 0.
+        function: l → f(l) and its loss, for l > 0.
         lower: where it is wanted.
-        down: l → the factors of f(l) and f(l + 1) in f(l − 1).
+        down: l → the factors of f(l + 1) and f(l + 2) in f(l).
         direct: whether l is negative → f and an estimate of its error, relative to the precision.
     """
     is_low = (lower < 0.0) & (lower > -MOST_STEPS)
     count = m.where(is_low, -m.floor(lower), 0.0)
     zero = 0.0 * lower
 
-    def is_asked(j: Any, first: Any, second: Any) -> Any:
+    def is_asked(j: Any, *_: Any) -> Any:
         return (j < 1.0) | ((j < 2.0) & is_low)
 
-    def ask(j: Any, first: Any, second: Any) -> Sequence[Any]:
-        return j + 1.0, second, function(lower + count + m.where(j == 0.0, 0.0, 1.0))
+    def ask(j: Any, _: Any, second: Any, loss: Any, lost: Any) -> Sequence[Any]:
+        return j + 1.0, second, *function(lower + count + m.where(j == 0.0, 0.0, 1.0)), loss
 
-    j, first, second = m.iterate(is_asked, ask, (zero, zero, zero))
-    f, above = m.where(j > 1.0, first, second), second
+    state: tuple[Any, ...] = (zero, zero, zero, zero, zero)
+    j, first, above, loss_above, loss = m.iterate(is_asked, ask, state)
+    f, loss = m.where(j > 1.0, first, above), m.where(j > 1.0, loss, loss_above)
 
     def goes_on(k: Any, f: Any, above: Any, error: Any, error_above: Any) -> Any:
         return k > 0.0
 
     def step(k: Any, f: Any, above: Any, error: Any, error_above: Any) -> Sequence[Any]:
         more = k > 0.0
-        p, q = down(lower + k)
+        # Of k = 1 the place is exact, which may be next to the pole at 0.
+        p, q = down(lower + (k - 1.0))
         terms = p * f, q * above
         propagated = abs(p) * error + abs(q) * error_above + abs(terms[0]) + abs(terms[1])
         return (
@@ -218,13 +254,14 @@ def lowered(
             m.where(more, error, error_above),
         )
 
-    state = (count, f, above, abs(f), abs(above))
+    state = (count, f, above, abs(f) * loss, abs(above) * loss_above)
     _, f, _, error, _ = m.iterate(goes_on, step, state)
-    summed, loss = direct(is_low)
-    better = is_low & ~(loss * abs(f) > error)
+    summed, summed_loss = direct(is_low)
+    better = is_low & ~(summed_loss * abs(f) > error)
     value = m.where(better, summed, f)
-    loss = m.where(better, loss, error / abs(f))
-    return m.where(is_low & ~(loss < _MOST_LOSS), math.nan, value)
+    loss = m.where(better, summed_loss, error / abs(f))
+    is_lost = m.where(is_low, ~(loss < MOST_LOSS), loss_above >= MOST_LOSS)
+    return m.where(is_lost, math.nan, value)
 
 
 def with_limits(m: Notation, value: Any, is_known: Any, is_remote: Any, is_pole: Any) -> Any:

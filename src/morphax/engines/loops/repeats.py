@@ -120,9 +120,9 @@ class _Search:
 
     def run(self) -> None:
         """Write the program."""
-        i, next_places = 0, self.given.next_places
+        i, following = 0, self.given.next_places
         while i < len(self.eqns):
-            comes_again = next_places[i] >= 0 and i not in self.refused
+            comes_again = following[i] >= 0 and i not in self.refused
             steps = self._steps_at(i) if comes_again else None
             if steps is not None:
                 self._write(steps)
@@ -258,12 +258,11 @@ class _Search:
         """Write a run as a loop."""
         last, count = steps.count - 1, steps.count
         weight = self._weight_of_step(steps.start, steps.period)
-        finals: list[Var] = []
-        for own in steps.carried:
-            final_ = steps.result(last, own)
-            is_known = final_ in finals or not self._is_read_after(steps, last, own)
-            finals.append(DropVar(final_.aval) if is_known else final_)
-        stacks = self._stacks(steps, set(finals))
+        ends = {own: steps.result(last, own) for own in steps.carried}
+        read = {own: var for own, var in ends.items() if self._is_read_after(steps, last, own)}
+        stacks = self._stacks(steps, {*read.values()})
+        # What starts with different values is carried twice, and ends as one.
+        finals = [read.pop(own, DropVar(ends[own].aval)) for own in steps.carried]
         self._read([*steps.consts, *steps.initial, *[x.source for x in steps.moving]])
         operands = [*steps.consts, *steps.initial, *[self._moving(x, count) for x in steps.moving]]
         params = {

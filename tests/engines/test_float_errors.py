@@ -14,11 +14,11 @@ from morphax.engines.reference import float_errors
 
 STRICT = {"divide": "raise", "over": "raise", "under": "raise", "invalid": "raise"}
 FALLBACK = float_errors._switch(None)
-FOUND = float_errors._switch(float_errors._setting())
+FOUND = float_errors._switch(float_errors.variable_set_by(np.errstate(all="ignore")))
 
 
 def test_the_setting_is_found() -> None:
-    assert float_errors._setting() is not None
+    assert float_errors.variable_set_by(np.errstate(all="ignore")) is not None
     assert FOUND[0] is not FALLBACK[0]
 
 

@@ -87,7 +87,8 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("MORPHAX_TEST_FOLDER", str(tmp_path))
     monkeypatch.setenv("MORPHAX_TEST_SCALE", "2.0")
     monkeypatch.setattr("sys.argv", ["test", "aa"])
-    yield
+    with np.errstate(), np.printoptions():
+        yield
     jax.config.update("jax_structural_identity", True)
 
 

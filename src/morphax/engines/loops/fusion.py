@@ -317,7 +317,7 @@ class Fusion:
         writer, level = self.writer, trial.base
         level = max(level, writer.blocks[-1].barrier, writer.level_of(result))
         trial.known[level - trial.base][key] = result
-        if value.is_shared and value.cost > _CHEAP:
+        if value.is_shared and not self._is_cheap(value):
             self._store_here(value, indices, result)
         return result
 

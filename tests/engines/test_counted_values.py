@@ -14,15 +14,28 @@ from morphax import enable_x64, lax
 
 X = np.linspace(0.5, 2.0, 12)
 
+
+def read(*parts: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Parts of one matrix, one after the other, beside numbers that are not known."""
+
+    def program(x: Any) -> Any:
+        eye = jnp.eye(4)
+        return [part(eye) * x[0] for part in parts]
+
+    return program
+
+
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "a part and the whole": read(lambda e: e[1:, :3], lambda e: e),
+    "the whole and a part": read(lambda e: e, lambda e: e[:, ::2]),
+    "two parts": read(lambda e: e[:2], lambda e: e[2:]),
+    "an element and a row": read(lambda e: e[1, 1], lambda e: e[1], lambda e: e.T),
+    "backwards and sums": read(lambda e: e[::-1], lambda e: e.sum(0), lambda e: e @ e),
     "a diagonal, again and again": lambda x: jnp.eye(4) @ x[:4] + (jnp.eye(4) * x[0]).sum(0),
-    "a part of it": lambda x: (jnp.eye(4)[1:, :3], jnp.eye(4)[::-1] * x[:4]),
-    "one place of many": lambda x: (jnp.arange(12.0)[3] * x, jnp.arange(12.0)[::-1] + x),
     "a triangle": lambda x: jnp.tril(jnp.outer(x, x)) @ x + jnp.tri(12)[2],
     "in a loop": lambda x: lax.fori_loop(0, 5, lambda i, y: y + (jnp.arange(12) == i) * x[i], x),
     "of members": lambda x: jax.vmap(lambda i: (jnp.arange(12) == i) * x)(jnp.arange(12)),
     "systems": lambda x: jnp.linalg.solve(jnp.eye(3) * x[:3] + 0.1, jnp.stack([x[:3]] * 2, 1)),
-    "windows": lambda x: [(jnp.arange(12) * 2 + 1)[i : i + 3] * x[i] for i in range(9)],
 }
 
 

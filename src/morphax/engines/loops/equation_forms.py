@@ -24,11 +24,9 @@ LARGEST: Final = 4096
 _GRAM: Final = 4
 
 
-def weight_of(eqns: Sequence[Equation]) -> int:
-    """How many equations there are, those of programs in them among them."""
-    return sum(
-        [1 + sum([len(x.eqns) for x in jaxprs_in_params(eqn.params)]) for eqn in eqns if eqn.params]
-    ) + len([eqn for eqn in eqns if not eqn.params])
+def weight_of(eqn: Equation) -> int:
+    """How many equations it is, those of programs in it among them."""
+    return 1 + sum([len(x.eqns) for x in jaxprs_in_params(eqn.params)])
 
 
 def forms_of(eqns: Sequence[Equation]) -> list[int]:

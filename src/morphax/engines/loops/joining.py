@@ -130,19 +130,21 @@ def _one_among(
 
     def element(indices: Indices) -> Operand:
         places = zip(indices, placements, strict=True)
-        is_there = [_is_at(b, i, there.start) for i, (_, there, size) in places if size > 1]
+        is_there = [is_at(b, i, there.start) for i, (_, there, size) in places if size > 1]
         return w.select(w.all_of(is_there), only, filler)
 
     return b.fusion.pending(out.shape, x.dtype, element, (), cost=3)
 
 
-def _is_at(b: Builder, index: Index, place: int) -> Operand:
+def is_at(b: Builder, index: Index, place: int | Operand) -> Operand:
     """Whether an index is at a place."""
-    value = b.writer.index_value(index)
+    w, value = b.writer, b.writer.index_value(index)
     # Vectors of 32-bit integers compare fast.
     if index.bounds[1] < 1 << 31:
-        value = b.writer.convert(value, np.dtype(np.int32))
-    return b.writer.op("eq", value, b.writer.number(place, value.dtype))
+        value = w.convert(value, np.dtype(np.int32))
+    if isinstance(place, int):
+        return w.op("eq", value, w.number(place, value.dtype))
+    return w.op("eq", value, w.convert(place, value.dtype))
 
 
 def padded_into(

@@ -20,7 +20,7 @@ from ...core import (
 from ...core.missing_rules import NoRule
 from .builder import Builder
 from .control import repeated
-from .joining import block_of, limited_starts
+from .joining import block_of, is_at, limited_starts
 from .program import Index, Operand
 from .values import Indices, Value
 
@@ -152,8 +152,7 @@ class MovingRow(_OfLoops):
         numbers = dict(zip(axes, map(b.fusion.scalar, places), strict=True))
 
         def element(indices: Indices) -> Operand:
-            each = [(w.index_value(indices[axis]), place) for axis, place in numbers.items()]
-            is_here = [w.op("eq", w.convert(i, place.dtype), place) for i, place in each]
+            is_here = [is_at(b, indices[axis], place) for axis, place in numbers.items()]
             row = tuple([Index() if axis in numbers else i for axis, i in enumerate(indices)])
             return w.select(w.all_of(is_here), read(x, row), read(filler, ()))
 

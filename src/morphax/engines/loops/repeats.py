@@ -44,7 +44,7 @@ _MOST_SEARCHES: Final = 3
 @memoize
 def with_steps_found(jaxpr: Jaxpr) -> Jaxpr:
     """The same program, in which steps that Python has repeated are loops."""
-    if weight_of(jaxpr.eqns) <= _LEAST_SAVED:
+    if sum(map(weight_of, jaxpr.eqns)) <= _LEAST_SAVED:
         return jaxpr
     found = _with_loops(jaxpr)
     # Steps of steps: these are loops now, which may be alike.
@@ -92,7 +92,7 @@ class _Program:
         self.numbers = known_numbers(jaxpr)
         self.forms = forms_of(jaxpr.eqns)
         self.next_places = next_places(self.forms)
-        self.weights = [0, *accumulate([weight_of([eqn]) for eqn in jaxpr.eqns])]
+        self.weights = [0, *accumulate(map(weight_of, jaxpr.eqns))]
 
 
 @final

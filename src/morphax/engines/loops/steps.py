@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from ...core import Equation, Jaxpr, Literal, ShapedArray
-from ...core.atoms import Atom, DropVar, Var
+from ...core.atoms import Atom, Var
 from ...util.records import dataclass
 from ..xla.literals import host_constant
 from .equation_forms import LARGEST, WINDOW, axes_of_padding
@@ -164,7 +164,8 @@ class Steps:
             if configs.count(configs[0]) < len(configs):
                 return self._padding(q, eqn, axes, configs)
         invars = tuple([self._operand(q, a) for a in range(len(eqn.invars))])
-        outvars = tuple([_fresh(v) for v in eqn.outvars])
+        # What this step drops another one may not.
+        outvars = tuple([Var(v.aval) for v in eqn.outvars])
         self._own |= {(q, o): v for o, v in enumerate(outvars)}
         return Equation(
             eqn.primitive, invars, outvars, eqn.params, eqn.effects, eqn.source, eqn.name_stack
@@ -201,7 +202,7 @@ class Steps:
         x = self._operand(q, 0)
         numbers = np.ascontiguousarray(np.asarray(starts, np.int32).T)
         places = [self._numbers(row, _PLACE) for row in numbers]
-        made = self._own[q, 0] = _fresh(out)
+        made = self._own[q, 0] = Var(aval)
         params = {"slice_sizes": aval.shape}
         return Equation(moving_window_p, (x, *places), (made,), params, source=eqn.source)
 
@@ -213,7 +214,7 @@ class Steps:
         lows = [np.asarray([config[axis][0] for config in configs], np.int32) for axis in axes]
         places = [self._numbers(low, _PLACE) for low in lows]
         aval: Any = eqn.outvars[0].aval
-        made = self._own[q, 0] = _fresh(eqn.outvars[0])
+        made = self._own[q, 0] = Var(aval)
         params = {"shape": aval.shape, "axes": axes}
         return Equation(moving_row_p, (x, filler, *places), (made,), params, source=eqn.source)
 
@@ -233,11 +234,11 @@ class Steps:
         number, place = self.made.get(second, (-1, 0))
         own = number - self.start - self.period
         if own >= 0:
-            self._keep(self._following(atoms, 0, own, place))
+            self._keep(self._following(atoms, own, place))
             return self._own[own, place]
         if own >= -self.period:
             own += self.period
-            self._keep(1 + self._following(atoms[1:], 0, own, place))
+            self._keep(1 + self._following(atoms[1:], own, place))
             return self._carried(atoms[0], (own, place), second.aval)
         if atoms[0] is not second:
             if second in self.around.elements:
@@ -247,9 +248,9 @@ class Steps:
         self._keep(_agreeing([atom is second for atom in atoms]))
         return self.consts.setdefault(second, Var(second.aval))
 
-    def _following(self, atoms: Sequence[Atom], first: int, number: int, place: int) -> int:
+    def _following(self, atoms: Sequence[Atom], number: int, place: int) -> int:
         """How many atoms are a result of step after step."""
-        made, at, period = self.made, self.start + first * self.period + number, self.period
+        made, at, period = self.made, self.start + number, self.period
         return _agreeing([made.get(x) == (at + j * period, place) for j, x in enumerate(atoms)])
 
     def _is_outside(self, atom: Atom) -> bool:
@@ -312,7 +313,3 @@ def _rows(first: int, step: int, ndim: int) -> Axes:
 def _agreeing(flags: Sequence[bool]) -> int:
     """How many there are before the first that does not hold."""
     return flags.index(False) if False in flags else len(flags)
-
-
-def _fresh(var: Var) -> Var:
-    return type(var)(var.aval) if type(var) is DropVar else Var(var.aval)

@@ -59,10 +59,21 @@ def in_runs(rows: Any, equal_nan: bool) -> tuple[Any, Any]:
     return order, starts_run(columns, equal_nan)
 
 
+@replayed(1)
+def sorted_runs(elements: Any, equal_nan: bool) -> tuple[Any, Any]:
+    """Real elements, sorted, and which of these begin a run of equal ones.
+
+    Whoever asks for no places has no order to be sorted along with them, which takes most of the
+    time.
+    """
+    ordered = lax_sort(elements, 0)
+    return ordered, starts_run([ordered], equal_nan)
+
+
 @replayed(4, arrays=("fill_value",))
 def of_runs(
     rows: Any,
-    order: Any,
+    order: Any | None,
     first: Any,
     starts: Any,
     fill_value: Any,
@@ -75,7 +86,7 @@ def of_runs(
 
     Args:
         rows: the elements, or slices.
-        order, first: what `in_runs` says of them.
+        order, first: what `in_runs` says of them; without an order they are sorted.
         starts: where runs begin.
         fill_value: what stands for runs that are missing, if it is not the first row.
         are_all: whether the end of the last run is still to be added to `starts`.
@@ -89,7 +100,8 @@ def of_runs(
     number = aval_of(starts).shape[0] - 1
     starts, ends = getitem(starts, slice(None, -1)), getitem(starts, slice(1, None))
     missing = lax.eq(starts, lax.full_like(starts, count))
-    index = getitem(order, where(missing, 0, starts))
+    index = where(missing, 0, starts)
+    index = index if order is None else getitem(order, index)
     values = getitem(rows, index)
     if fill_value is not None:
         by_rows = (number,) + (1,) * (aval_of(values).ndim - 1)
@@ -99,6 +111,7 @@ def of_runs(
     if wanted[0]:
         results.append(index)
     if wanted[1]:
+        assert order is not None, "places of elements are asked for with their order"
         numbers = lax.sub(cumsum(lax.convert_element_type(first, index_dtype())), 1)
         inverse = At(lax.full_like(order, 0))[order].set(numbers, unique_indices=True)
         results.append(reshape(inverse, shape))

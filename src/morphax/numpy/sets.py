@@ -18,7 +18,7 @@ from ..lax.ground.axes import counted_or_symbolic
 from ..lax.ordering.sorting import sort as lax_sort
 from ..util.messages import message
 from .axes import canonical_axis
-from .equal_runs import in_runs, index_dtype, of_runs, starts_run
+from .equal_runs import in_runs, index_dtype, of_runs, sorted_runs, starts_run
 from .indexing import getitem
 from .joining import concatenate
 from .operands import as_array
@@ -77,7 +77,13 @@ def unique(
             (return_inverse, ar.aval.shape if axis is None else (0,)),
             (return_counts, (size or 0,)),
         )
-    order, first = in_runs(rows, equal_nan and dtypes.issubdtype(ar.aval.dtype, np.inexact))
+    equal_nan = equal_nan and dtypes.issubdtype(ar.aval.dtype, np.inexact)
+    is_complex = dtypes.issubdtype(ar.aval.dtype, np.complexfloating)
+    order = None
+    if axis is None and not (return_index or return_inverse or is_complex):
+        rows, first = sorted_runs(rows, equal_nan)
+    else:
+        order, first = in_runs(rows, equal_nan)
     # One start more than asked for, so that the last run has an end.
     (starts,) = places_of("unique", first, None if size is None else size + 1, count)
     if size is None:

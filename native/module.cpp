@@ -16,6 +16,7 @@
 #include "host_memory.h"
 #include "incomplete_beta.h"
 #include "incomplete_gamma.h"
+#include "indexing.h"
 #include "kernels.h"
 #include "keys.h"
 #include "lapack.h"
@@ -50,7 +51,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 50;
+  module.attr("interface") = 51;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -115,6 +116,8 @@ NB_MODULE(_native, module) {
   morphax::draws::bind(random);
   nanobind::module_ bits = module.def_submodule("random_bits", "Random bits, for XLA.");
   morphax::random::bind_handler_of_bits(bits);
+  nanobind::module_ indexing = module.def_submodule("indexing", "Elements of eager Arrays.");
+  morphax::indexing::bind(indexing);
   nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
   morphax::replay::bind(replay);
   nanobind::module_ nan_spread =

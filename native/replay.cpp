@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "calls_context.h"
+#include "eager_arrays.h"
 #include "keys.h"
 #include "process_end.h"
 
@@ -20,39 +20,15 @@ namespace nb = nanobind;
 
 namespace {
 
+using eager::allow_short_ways;
+using eager::context;
+using eager::core;
+using eager::FloatErrorsIgnored;
+using eager::new_array;
+
 // Integers below it are held by every integer dtype; the twin calls them `_SMALL`.
 constexpr long kSmall = 128;
 constexpr int kMostNested = 4;
-
-// The classes and functions of the Python side; see `install`.  Never given back.
-struct Core {
-  PyTypeObject* array;
-  Slot aval, host, buffer, place, committed;              // of `Array`
-  Slot dtype;                                             // of `ShapedArray`
-  Slot function, out_aval, out_avals, collect, is_plain;  // of `KernelCall`
-  PyObject *aval_of, *host_is_default, *preferred_engines;
-  PyObject *ignore_errors, *restore_errors;
-  PyObject *shardings, *home;  // the names in a module, and one of them
-};
-Core core;
-calls::Context context;
-
-// NumPy's errors are ignored in this context while a program runs.
-class FloatErrorsIgnored {
- public:
-  FloatErrorsIgnored() : before_(call(core.ignore_errors)) {}
-  void end() { call(core.restore_errors, std::exchange(before_, nb::object())); }
-  ~FloatErrorsIgnored() {
-    if (!before_.is_valid()) return;
-    // An exception is on its way, which nothing here may replace.
-    nb::error_scope kept_error;
-    nb::steal(PyObject_CallOneArg(core.restore_errors, before_.ptr()));
-    PyErr_Clear();
-  }
-
- private:
-  nb::object before_;
-};
 
 // Whether a static argument is and stays what its key tells.
 bool is_constant(PyObject* x) {
@@ -199,25 +175,6 @@ bool read(PyObject* x, Role role, PyObject* trace_key, References& signature, Re
   return true;
 }
 
-// Whether calls may be replayed under these settings.
-bool allow_short_ways(const nb::object& settings) {
-  if (!settings.is_valid() || PyList_GET_SIZE(core.preferred_engines) != 0) return false;
-  if (context.debugs_execution(settings)) return false;
-  return call(core.host_is_default, settings).is(Py_True);
-}
-
-nb::object new_array(PyObject* aval, nb::object host) {
-  PyObject* home = PyDict_GetItemWithError(core.shardings, core.home);
-  if (home == nullptr) throw nb::python_error();
-  nb::object array = new_instance(core.array);
-  core.aval.fill(array.ptr(), nb::borrow(aval));
-  core.host.fill(array.ptr(), std::move(host));
-  core.buffer.fill(array.ptr(), nb::none());
-  core.place.fill(array.ptr(), nb::borrow(home));
-  core.committed.fill(array.ptr(), boolean(false));
-  return array;
-}
-
 // NumPy gives scalars where there are no axes.
 nb::object as_array(nb::object found) {
   if (PyArray_CheckExact(found.ptr())) return found;
@@ -318,32 +275,6 @@ PyObject* known_result_of_python(PyObject*, PyObject* const* arguments, Py_ssize
   });
 }
 
-void install(nb::handle array, nb::handle shaped_array, nb::handle kernel_call, nb::handle aval_of,
-             nb::handle host_is_default, nb::handle preferred_engines, nb::handle ignore_errors,
-             nb::handle restore_errors, nb::handle shardings, nb::handle settings_module,
-             nb::handle current_trace) {
-  core.array = kept_type(array);
-  core.aval = {array, "aval"};
-  core.host = {array, "_host"};
-  core.buffer = {array, "_buffer"};
-  core.place = {array, "place"};
-  core.committed = {array, "_committed"};
-  core.dtype = {shaped_array, "dtype"};
-  core.function = {kernel_call, "function"};
-  core.out_aval = {kernel_call, "_aval"};
-  core.out_avals = {kernel_call, "avals"};
-  core.collect = {kernel_call, "_collect"};
-  core.is_plain = {kernel_call, "is_plain"};
-  core.aval_of = kept(aval_of);
-  core.host_is_default = kept(host_is_default);
-  core.preferred_engines = kept(preferred_engines);
-  core.ignore_errors = kept(ignore_errors);
-  core.restore_errors = kept(restore_errors);
-  core.shardings = kept(shardings.attr("__dict__"));
-  core.home = PyUnicode_InternFromString("home");
-  context.install(settings_module, current_trace, current_trace.attr("trace").type());
-}
-
 bool import_numpy() { return _import_array() >= 0; }
 
 }  // namespace
@@ -360,7 +291,7 @@ void bind(nb::module_& module) {
       {nullptr, nullptr, 0, nullptr},
   };
   check_status(PyModule_AddFunctions(module.ptr(), functions));
-  module.def("install", &install);
+  module.def("install", &eager::install);
 }
 
 }  // namespace morphax::replay

@@ -88,7 +88,7 @@ def test_unique_complex_numbers_have_one_nan() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "bool"])
 @pytest.mark.parametrize("equal_nan", [True, False])
 def test_unique_elements_are_those_at_the_first_places(dtype: str, equal_nan: bool) -> None:
-    """Without places another program sorts, which meets zeros of both signs and NaN in its order."""
+    """Without places another program sorts: zeros of both signs and NaN are in the same order."""
     special = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 2.0])
     rng = np.random.default_rng(5)
     for count in (1, 9, 3000):
@@ -98,7 +98,8 @@ def test_unique_elements_are_those_at_the_first_places(dtype: str, equal_nan: bo
         only, counts = jnp.unique(x, return_counts=True, equal_nan=equal_nan)
         assert np.asarray(only).tobytes() == np.asarray(values).tobytes()
         assert np.asarray(x[places]).tobytes() == np.asarray(values).tobytes()
-        assert int(counts.sum()) == count and only.dtype == x.dtype
+        assert int(counts.sum()) == count
+        assert only.dtype == x.dtype
         traced = jax.jit(lambda x: jnp.unique(x, size=12, fill_value=7, equal_nan=equal_nan))(x)
         n = min(12, len(only))
         assert np.asarray(traced[:n]).tobytes() == np.asarray(only[:n]).tobytes()

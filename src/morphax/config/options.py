@@ -217,6 +217,7 @@ class Config:
     replay_first_calls: bool = option(False, "Make programs of eager functions at first calls.")
     replay_placed_calls: bool = option(True, "Compile eager functions whole on other devices.")
     replay_transformed_calls: bool = option(True, "Transform eager functions as one operation.")
+    known_parts: bool = option(True, "Read and write few elements of eager arrays at once.")
     keep_freed_memory: bool = option(True, "Let the C library keep large results that are freed.")
     cpu_collectives_implementation: Literal["gloo", "mpi", "megascale"] = option(
         "gloo", "How CPU processes communicate."

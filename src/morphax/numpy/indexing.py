@@ -20,6 +20,7 @@ from ..array import Array
 from ..config import current
 from ..core import aval_of
 from ..core.dims import Dim, SymbolicDim, max_dim, min_dim
+from ..engines.reference.known_parts import part_of
 from ..engines.reference.replay import replayed
 from ..lax.ground.axes import dilated
 from ..lax.ground.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
@@ -41,6 +42,9 @@ from .index_windows import has_windows, without_windows
 
 def getitem(x: Any, index: Any) -> Any:
     """`x[index]` with NumPy's meaning, for arrays and tracers; windows are those of `jax.ds`."""
+    found = part_of(x, index)
+    if found is not None:
+        return found
     if has_windows(index):
         x, index = without_windows(x, index)
     if current().check_static_indices:

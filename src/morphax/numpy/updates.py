@@ -13,6 +13,7 @@ from .. import dtypes, lax
 from ..config import current as current_config
 from ..core import aval_of, carries_aval, number_in
 from ..dtypes.numbers import checked_int
+from ..engines.reference.known_parts import known_update
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
@@ -40,6 +41,9 @@ _OF_BOOLEANS = {
 }
 """What adds and multiplies truth values."""
 
+# What does the same to elements that a static index names.
+_OF_NUMPY = {"set": None, "add": np.add, "subtract": np.subtract, "multiply": np.multiply}
+
 _warnings_given: dict[Any, Any] = {}
 
 
@@ -57,6 +61,8 @@ def update(
     wrap_negative_indices: bool = True,
 ) -> Any:
     """The array of `at` with values written, or combined, at the places of its index."""
+    if mode is None and out_sharding is None and (changed := _of_numpy(at, name, values)):
+        return changed[0]
     x = at.array
     options = {
         "indices_are_sorted": indices_are_sorted,
@@ -96,6 +102,14 @@ def update(
         else:
             result = _scattered_at(*places, scatter, wrap_negative_indices, chosen, *promises)
     return convert(result, x.aval.dtype, x.aval.weak_type)
+
+
+def _of_numpy(at: Any, name: str, values: Any) -> list[Any]:
+    """The array with few elements written at once, if there is such a way."""
+    if name not in _OF_NUMPY:
+        return []
+    changed = known_update(at.array, at.index, _OF_NUMPY[name], values)
+    return [] if changed is None else [changed]
 
 
 def _scattered_at(

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_INTERFACE = 50
+_INTERFACE = 51
 """Changes with the functions that `native/` offers to Python; `native/module.cpp` has it too."""
 
 

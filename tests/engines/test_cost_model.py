@@ -11,6 +11,7 @@ import morphax.numpy as jnp
 from morphax import lax
 from morphax.engines import native
 from morphax.engines.engine import Options
+from morphax.engines.native import cost_model, engine
 
 
 def is_machine_code(jaxpr: Any) -> bool:
@@ -59,3 +60,33 @@ def test_values_of_many_pairs_of_few_numbers_are_machine_code() -> None:
     grids = jnp.ones(600, jnp.float32)
     jaxpr = jax.jit(jax.grad(total, (0, 1))).trace(grids, grids).jaxpr
     assert is_machine_code(jaxpr)
+
+
+def heat(u: Any) -> Any:
+    neighbours = jnp.roll(u, 1, 0) + jnp.roll(u, -1, 0) + jnp.roll(u, 1, 1) + jnp.roll(u, -1, 1)
+    return u + 0.1 * (neighbours - 4 * u)
+
+
+@pytest.mark.parametrize(
+    ("step", "shape", "accepts"),
+    [
+        (heat, (200, 200), True),
+        (lambda x: x - 0.1 * jnp.sin(x) * jnp.roll(x, 1), (100_000,), True),
+        (lambda x: x * 0.999 + 0.001, (100_000,), True),
+        (lambda x: jnp.tanh(x) + jnp.max(x), (30_000,), False),
+        (lambda x: x[jnp.argsort(x)], (30_000,), False),
+        (lambda x: jnp.cumsum(x) * 1e-3, (30_000,), False),
+    ],
+)
+def test_steps_on_large_arrays_are_machine_code_where_that_is_clear(
+    step: Any, shape: tuple[int, ...], accepts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (engine, cost_model):
+        monkeypatch.setattr(module, "processors", lambda: 2)
+
+    def run(x: Any) -> Any:
+        return lax.scan(lambda x, _: (step(x), None), x, length=50)[0]
+
+    with jax.cpu_engine("auto"):
+        text = jax.jit(run).lower(jnp.ones(shape, jnp.float32)).compile().as_text("engine")
+    assert text.startswith("engine native") is accepts, text

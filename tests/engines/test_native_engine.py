@@ -289,7 +289,7 @@ AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
     "a longer transform": (jnp.fft.fft2, (jnp.ones((60, 60)),), "xla", "fft has the size 3600"),
     "a product": (lambda a: a @ a, (jnp.ones((65, 65)),), "xla", "large dot_general"),
     "long": (
-        lambda a: lax.fori_loop(0, 2000, lambda _, y: jnp.cbrt(y) + a, a),
+        lambda a: lax.fori_loop(0, 2000, lambda _, y: jnp.cbrt(y[::-1]) + a, a),
         (jnp.ones(1000),),
         "xla",
         "a long run: about",
@@ -432,7 +432,9 @@ def test_larger_arrays_where_there_are_few_processors(monkeypatch: pytest.Monkey
     assert chosen(lambda a: a.reshape(512, -1).T * 2, 1 << 18, 2) == "engine xla"
     assert chosen(twice, (1 << 22) + 1, 2) == "engine xla"
     assert chosen(loop, 1 << 14, 2) == "engine native"
-    assert chosen(loop, (1 << 14) + 1, 2) == "engine xla"
+    assert chosen(loop, 1 << 17, 2) == "engine native"
+    assert chosen(loop, (1 << 17) + 1, 2) == "engine xla"
+    assert chosen(loop, (1 << 14) + 1, 64) == "engine xla"
     assert chosen(lax.bessel_i0e, 1 << 17, 2) == "engine xla"
     x = np.random.default_rng(0).normal(size=1 << 17).astype(np.float32)
     function = jax.jit(lambda a: (jnp.tanh(a[::-1]) * 2 + a).reshape(512, -1).sum(1))

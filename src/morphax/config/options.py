@@ -204,9 +204,8 @@ class Config:
     quick_first_code: bool = option(
         True, "Run code that is made quickly until better code is worth its time."
     )
-    chain_code: bool = option(
-        True, "Make machine code of eager operations on many numbers that have taken long."
-    )
+    chain_code: bool = option(True, "Make machine code of eager operations that have taken long.")
+    change_in_place: bool = option(True, "Change what loops carry where it lies.", trace=True)
     branch_formulas: bool = option(True, "Leave out ways of formulas without need.", trace=True)
     find_repeated_steps: bool = option(True, "Write steps that repeat as loops.", trace=True)
     cut_fusions: bool = option(True, "Compute no value of a chain too often.", trace=True)

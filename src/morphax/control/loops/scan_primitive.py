@@ -128,7 +128,8 @@ class Scan(HasBodies):
         self, b: loops.Builder, outs: Sequence[Any], *operands: loops.Value, **params: Param
     ) -> list[loops.Value]:
         consts, carry, xs = self.wiring.parts(operands, params).values()
-        return loops.control.repeated(b, params, consts, carry, xs, outs[len(carry) :])
+        at_once = loops.control.steps_at_once(b, params["jaxpr"], carry, params["length"])
+        return loops.control.repeated(b, params, consts, carry, xs, outs[len(carry) :], at_once)
 
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]

@@ -40,9 +40,17 @@ class Builder:
     """The program that is being written."""
 
     def __init__(
-        self, where: str, name: str, *, has_vectors: bool, prepared: Callable[[Jaxpr], Jaxpr]
+        self,
+        where: str,
+        name: str,
+        *,
+        has_vectors: bool,
+        changes_in_place: bool,
+        prepared: Callable[[Jaxpr], Jaxpr],
     ) -> None:
         self.where = where
+        # Whether what loops carry is changed where it lies.
+        self.changes_in_place = changes_in_place
         # What is done to each program before it is written.
         self.prepared = prepared
         self.constants_name = f"{name}_constant"
@@ -320,7 +328,9 @@ class Builder:
         def element(indices: Indices) -> Operand:
             return operation(*[x.scalar or read(x, indices if x.shape else ()) for x in operands])
 
-        return self.fusion.pending(aval.shape, self.dtype_of(aval), element, operands, cost)
+        made = self.fusion.pending(aval.shape, self.dtype_of(aval), element, operands, cost)
+        made.is_alike = made.is_pending and all([_is_read_alike(x, made.shape) for x in operands])
+        return made
 
     def view(
         self,
@@ -380,3 +390,10 @@ class Builder:
         if axes is not None:
             return self.view(x, shape, axes)
         return self.placed(shape, self.fusion.whole(x).reshaped(shape))
+
+
+def _is_read_alike(x: Value, shape: Shape) -> bool:
+    """Whether an element of a value of a shape reads that in its place of `x`, or one for all."""
+    if x.scalar is not None:
+        return True
+    return x.shape == shape and (x.place is not None or x.is_alike)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, final
 
+from ...core import Jaxpr
 from .builder import Builder
 from .program import Buffer, Const, Index, Operand
 from .values import Place, Value
 
 # Carried arrays up to this size are local, for compilers to keep in registers.
 _LOCAL = 64
+# Fewer steps are not written several at once, nor those of more equations.
+_LEAST_STEPS = 8
+_MOST_AT_ONCE = 32
 
 
 @final
@@ -67,18 +71,118 @@ class Carry:
 
     def update(self, values: Sequence[Value]) -> None:
         """Carry these values on, which may be made of those before."""
-        b = self.b
-        carried = set(self.buffers)
-        ready = []
-        for place, value in zip(self.places, values, strict=True):
-            if value.scalar is None and value.place != place:
-                b.fusion.stored(value, "next")
-                if carried.intersection(value.sources):
-                    there = b.fusion.copied(value, "next")
-                    value = Value(value.shape, value.dtype, place=there)
-            ready.append(value)
-        for place, value in zip(self.places, ready, strict=True):
-            b.fusion.fill(place, value, settles=False)
+        b, carried = self.b, set(self.buffers)
+        rest = dict(enumerate(values))
+        for number, may_be_in_place in _Updates(self.places, values).in_order():
+            value = rest[number]
+            if may_be_in_place and b.changes_in_place:
+                b.fusion.fill(self.places[number], rest.pop(number))
+                continue
+            b.fusion.stored(value, "next")
+            if carried.intersection(value.sources):
+                there = b.fusion.copied(value, "next")
+                rest[number] = Value(value.shape, value.dtype, place=there)
+        for number, value in rest.items():
+            b.fusion.fill(self.places[number], value, settles=False)
+
+
+@final
+class _Updates:
+    """In which order arrays that are carried on are computed, and whether where they are carried.
+
+    A value is computed in the place of the one before if each element is made of what is carried in
+    its place, and if no value that is still to come reads that place, but for what lies there then.
+
+    Args:
+        places: of what is carried.
+        values: what is carried on.
+    """
+
+    def __init__(self, places: Sequence[Place], values: Sequence[Value]) -> None:
+        each = enumerate(zip(places, values, strict=True))
+        arrays = {i: x for i, (place, x) in each if x.scalar is None and x.place != place}
+        self.places = places
+        self.owner = {place.buffer: i for i, place in enumerate(places)}
+        own = {*arrays.values()}
+        self.read = {i: _places_read(x, own) for i, x in arrays.items()}
+        self.readers: dict[Buffer, set[int]] = {buffer: set() for buffer in self.owner}
+        for i, found in self.read.items():
+            for place in found:
+                if place.buffer in self.readers:
+                    self.readers[place.buffer].add(i)
+        times = Counter(arrays.values())
+        self.candidates = {i for i, x in arrays.items() if self._may_be(i, x) and times[x] == 1}
+
+    def _may_be(self, number: int, value: Value) -> bool:
+        """Whether elements are made of those in their place, and nobody else has the value."""
+        place = self.places[number]
+        own = [x for x in self.read[number] if x.buffer is place.buffer]
+        return value.is_alike and not value.holders and own in ([], [place])
+
+    def in_order(self) -> Iterator[tuple[int, bool]]:
+        """The numbers of arrays, and whether each is computed in place."""
+        waiting = dict.fromkeys(self.read)
+        free = [number for number in waiting if self._is_free(number)]
+        while waiting:
+            number = free.pop() if free else next(iter(waiting))
+            is_in_place = number in waiting and self._is_free(number)
+            if waiting.pop(number, self) is self:
+                continue
+            yield number, is_in_place
+            for place in self.read[number]:
+                if (owner := self.owner.get(place.buffer)) is not None:
+                    self.readers[place.buffer].discard(number)
+                    if owner in waiting and self._is_free(owner):
+                        free.append(owner)
+
+    def _is_free(self, number: int) -> bool:
+        return number in self.candidates and self.readers[self.places[number].buffer] <= {number}
+
+
+def _places_read(value: Value, own: Set[Value]) -> set[Place]:
+    """Where elements lie that a value is made of, but for those of values among `own`."""
+    if value.place is not None:
+        return {value.place}
+    found: set[Place] = set()
+    seen, rest = {value}, [value]
+    while rest:
+        for x in rest.pop().made_of:
+            if x.place is not None:
+                found.add(x.place)
+            elif x not in seen and x not in own:
+                seen.add(x)
+                rest.append(x)
+    return found
+
+
+def steps_at_once(b: Builder, jaxpr: Jaxpr, initial: Sequence[Value], length: int) -> int:
+    """How many steps of a loop are worth being written one after the other.
+
+    What is carried is made of what was carried before, so each step writes it elsewhere and copies
+    it.  Two steps hand it on from there to here; more, of operations element by element, keep it in
+    registers in between.
+    """
+    is_large = max([x.size for x in initial], default=0) > _LOCAL
+    if not (is_large and b.changes_in_place and length >= _LEAST_STEPS):
+        return 1
+    kinds = _kinds_of(jaxpr)
+    if len(kinds) > _MOST_AT_ONCE or not all(kinds):
+        return 1
+    return 4 if set(kinds) == {"quick"} else 2
+
+
+def _kinds_of(jaxpr: Jaxpr) -> list[str]:
+    """Of each equation whether it is "quick", or moves elements "elsewhere"; empty of others."""
+    kinds: list[str] = []
+    for eqn in jaxpr.eqns:
+        called = eqn.primitive.plain_program
+        if called is not None:
+            kinds += _kinds_of(eqn.params[called])
+        elif eqn.primitive.quick:
+            kinds.append("quick")
+        else:
+            kinds.append("elsewhere" if eqn.primitive.reads == "elsewhere" else "")
+    return kinds
 
 
 def repeated(

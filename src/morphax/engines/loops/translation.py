@@ -45,9 +45,10 @@ def loop_program(
     """
     if not is_live:
         jaxpr, _ = eliminate_dead_code(without_references(jaxpr))
-    finds_steps = has_vectors and current_config().find_repeated_steps
-    prepared = with_steps_found if finds_steps else _as_it_is
-    b = Builder(where, name, has_vectors=has_vectors, prepared=prepared)
+    config = current_config()
+    prepared = with_steps_found if has_vectors and config.find_repeated_steps else _as_it_is
+    in_place = has_vectors and config.change_in_place
+    b = Builder(where, name, has_vectors=has_vectors, changes_in_place=in_place, prepared=prepared)
     memory = b.writer
     given = [
         outer_buffer(b, text, aval, Kind.INPUT)

@@ -96,21 +96,24 @@ class Value:
         element: if it is pending.
         cost: about how many operations an element takes, as long as it is pending.
         depth: how many pending values stand above each other.
+        made_of: the values that it is made of, as long as it is pending.
         view_of: the value whose elements these are, as long as they are pending.
         is_counted: whether an element follows from its place alone.
+        is_alike: whether it is pending, and each element made of those in its place alone.
         is_shared: whether it has several readers.
         holders: how many variables of the program have it, now.
     """
 
     __slots__ = (
-        "_of",
         "cost",
         "depth",
         "dtype",
         "element",
         "holders",
+        "is_alike",
         "is_counted",
         "is_shared",
+        "made_of",
         "place",
         "scalar",
         "shape",
@@ -138,8 +141,8 @@ class Value:
         self.is_shared = False
         self.holders = 0
         self.view_of: View | None = None
-        self._of = of
-        self.is_counted = False
+        self.made_of = of
+        self.is_counted = self.is_alike = False
         for x in of:
             self.is_counted = self.is_counted or x.is_counted
             self.cost += x.cost
@@ -166,8 +169,8 @@ class Value:
         """From now on the elements lie there."""
         self.place, self.element, self.view_of = place, None, None
         self.cost = self.depth = 0
-        self.is_counted = False
-        self._of = ()
+        self.is_counted = self.is_alike = False
+        self.made_of = ()
 
     @property
     def sources(self) -> set[Buffer]:
@@ -181,7 +184,7 @@ class Value:
         found: set[Buffer] = set()
         seen, rest = {self}, [self]
         while rest:
-            for x in rest.pop()._of:
+            for x in rest.pop().made_of:
                 if x.place is not None:
                     found.add(x.place.buffer)
                 elif x not in seen:

@@ -44,6 +44,9 @@ _SMALL: Final = 0.1
 _MARGIN_OF_ROWS: Final = 2.0
 """The same as `MARGIN` where it is more: what is left of short rows is less well known."""
 
+_CLEAR: Final = 1.1
+"""So much longer is what XLA takes for certain, where steps of a loop work on large arrays."""
+
 _LONGEST: Final = 5e6
 _LONGEST_OF_SCALARS: Final = 1e8
 """The same where most of the time goes to single numbers: of steps of these what either engine
@@ -85,6 +88,9 @@ def judged(program: LoopProgram) -> Verdict:
     is_of_vectors = not work.steps and of_scalars < _LITTLE * native
     if is_of_vectors and While in kinds_of(program.body):
         xla *= _SLOWEST
+    is_in_loops = work.steps > 0 and largest > _SHARED_BY_XLA
+    if is_in_loops and not _gains_in_loops(work, of_scalars):
+        return Verdict(False, f"steps of a loop go through arrays of up to {largest} elements")
     margin = _MARGIN_OF_LONG if work.statements > _MANY_STATEMENTS else MARGIN
     is_large = largest > LARGE and not (is_of_vectors or _are_few_pairs(program))
     if is_large and (work.steps or NATIVE["accesses"] * work.far > _LITTLE * native):
@@ -104,10 +110,23 @@ def judged(program: LoopProgram) -> Verdict:
             margin = min(margin, _MARGIN_OF_VECTORS)
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     longest = _LONGEST_OF_SCALARS if 2 * of_scalars > native else _LONGEST
-    is_long = not is_of_vectors and native > longest
+    is_long = not (is_of_vectors or is_in_loops) and native > longest
     if is_long and nanoseconds(work_of(program, _FEW_STEPS, plans), NATIVE) > longest:
         return Verdict(False, f"a long run: {times}")
     return Verdict(xla > margin * native, times)
+
+
+def _gains_in_loops(work: Work, of_scalars: float) -> bool:
+    """Whether it is clear that steps of a loop on large arrays take us less time.
+
+    What functions take is measured.  Long rows of operations take either engine as long; of all
+    else, such as what is moved, half of XLA's time in small programs is left where arrays fill the
+    nearest caches.
+    """
+    native, functions = nanoseconds(work, NATIVE), XLA["by_xla"] * work.by_xla
+    operations = NATIVE["wide_operations"] * work.wide_operations
+    rest = nanoseconds(work, XLA) - functions - XLA["wide_operations"] * work.wide_operations
+    return of_scalars < _SMALL * native and functions + operations + rest / 2 > _CLEAR * native
 
 
 def _doubt(program: LoopProgram, work: Work, largest: int) -> str | None:

@@ -394,3 +394,20 @@ def test_values_that_are_no_floats_are_interpolated_as_float32(places: str, valu
     result = jnp.interp(x, xp, jnp.array([0, 1, 1]).astype(values))
     assert result.dtype == (np.float16 if places == values == "float16" else np.float32)
     np.testing.assert_array_equal(result, [0, 1, 1])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint16", "uint64"])
+@pytest.mark.parametrize("function", [jnp.floor_divide, jnp.remainder])
+def test_many_integers_divided_by_one(dtype: str, function: Any) -> None:
+    rng, info = np.random.default_rng(0), np.iinfo(dtype)
+    extremes = np.array([info.min, info.min + 1, 0, 1, 2, info.max - 1, info.max], dtype)
+    divisors = [*extremes, *np.array([7, 100], dtype), *([-1, -7] if info.min else [3])]
+    with jax.enable_x64(True):
+        many = rng.integers(info.min, info.max, 5000, dtype=dtype, endpoint=True)
+        x = jnp.asarray(np.concatenate([extremes, many]))
+        for y in divisors:
+            divisor = y if isinstance(y, int) else jnp.asarray(y)
+            expected = np.asarray(inspect.unwrap(function)(x, divisor))
+            for _ in range(2):
+                result = np.asarray(function(x, divisor))
+                assert (result.dtype, result.tobytes()) == (expected.dtype, expected.tobytes())

@@ -34,3 +34,20 @@ def test_what_is_no_number_of_points(points: Any) -> None:
 def test_a_traced_number_of_points() -> None:
     with pytest.raises(jax.errors.ConcretizationTypeError):
         jax.jit(jnp.hanning)(5.0)
+
+
+@pytest.mark.parametrize("points", [0, 1, 2, 3, 4, 9, 1000])
+@pytest.mark.parametrize("name", ["bartlett", "blackman", "hamming", "hanning"])
+def test_windows_rise_without_cancelling_and_are_symmetric(name: str, points: int) -> None:
+    x = np.pi * np.arange(points) / max(points - 1, 1)
+    s = np.sin(np.minimum(x, np.pi - x).clip(0)) ** 2
+    expected = {
+        "bartlett": 1 - np.abs(2 * x / np.pi - 1),
+        "blackman": s * (9 + 16 * s) / 25,
+        "hamming": (2 + 23 * s) / 25,
+        "hanning": s,
+    }[name]
+    with jax.enable_x64(True):
+        window = np.asarray(getattr(jnp, name)(points))
+    np.testing.assert_allclose(window, expected if points > 1 else np.ones(points), 1e-13, 1e-16)
+    np.testing.assert_array_equal(window, window[::-1])

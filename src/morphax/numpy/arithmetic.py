@@ -16,6 +16,7 @@ from ..lax.elementwise.selection import max_p, min_p
 from ..lax.ground.linear_structure import broadcast_to
 from .integer_powers import integer_power
 from .masked_products import masked_product
+from .of_numpy import floor_divide_of_numpy, remainder_of_numpy
 from .operands import (
     as_array,
     is_bool,
@@ -171,7 +172,7 @@ def chosen(condition: Any, x: Any, y: Any) -> Any:
     return lax.select(condition, broadcast_to(x, shape), broadcast_to(y, shape))
 
 
-@replayed(2)
+@replayed(2, of_many=floor_divide_of_numpy)
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """The largest integer not above x / y, element by element.
 
@@ -196,7 +197,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     return quotient
 
 
-@replayed(2)
+@replayed(2, of_many=remainder_of_numpy)
 def remainder(x1: Any, x2: Any, /) -> Any:
     """x − y ⌊x / y⌋, element by element: it has the sign of y.
 

@@ -14,6 +14,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..engines.reference.fusion import bits_of, single_operation, steps_in_one
 from ..util.compiled import part
+from ..util.threads import shared
 
 native: Any = part("sequential")
 
@@ -185,6 +186,36 @@ def integer_power_of_numpy(out: Any, x: Any, y: Any) -> Callable[..., Any]:
             return made
     working = f"u{dtype.name.removeprefix('u')}"
     return lambda x, y: np.power(*[v.astype(dtype).view(working) for v in (x, y)]).view(dtype)
+
+
+def floor_divide_of_numpy(out: Any, x: Any, y: Any) -> Callable[..., Any] | None:
+    """Of integers by one number: NumPy multiplies by its reciprocal, and rounds down at once."""
+    dtype = out.dtype
+    if out.weak_type or dtype != x.dtype or dtype.kind not in "iu" or y.ndim or not x.ndim:
+        return None
+    quotients = shared(np.floor_divide, (x, x))
+    # The quotients by 0 are those of the program, for 0 and for other numbers.
+    of_zero, of_others = np.asarray([-1, -2 if dtype.kind == "i" else -1]).astype(dtype)
+
+    def floor_divide(x: Any, y: Any) -> Any:
+        y = y.astype(dtype)
+        return quotients(x, y) if y else np.where(x == 0, of_zero, of_others)
+
+    return floor_divide
+
+
+def remainder_of_numpy(out: Any, x: Any, y: Any) -> Callable[..., Any] | None:
+    """What such quotients leave; nothing of those by 0."""
+    divided = floor_divide_of_numpy(out, x, y)
+    if divided is None:
+        return None
+    product, difference = [shared(f, (x, x)) for f in (np.multiply, np.subtract)]
+
+    def remainder(x: Any, y: Any) -> Any:
+        y = y.astype(x.dtype)
+        return difference(x, product(divided(x, y), y)) if y else np.zeros_like(x)
+
+    return remainder
 
 
 def diag_of_numpy(out: Any, v: Any, k: int = 0) -> Callable[..., Any]:

@@ -1,7 +1,8 @@
 """Windows: weights that let a signal fade out at both ends before it is transformed.
 
-They are symmetric, of M points, and computed in float64 whatever the dtype of the result is: their
-ends are small differences of large terms.
+They are symmetric, of M points: the first half is computed, in float64 whatever the dtype of the
+result is, and the second one is the same backwards.  Those of cosines are polynomials in
+s = sin²(πn / (M − 1)), whose terms are positive: their ends are small differences of cosines.
 
 Reference: F. J. Harris, "On the use of windows for harmonic analysis with the discrete Fourier
 transform", Proceedings of the IEEE 66 (1978).
@@ -9,6 +10,7 @@ transform", Proceedings of the IEEE 66 (1978).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..errors import ShapeError
 from ..util.messages import message
+from ..util.threads import shared
 from .axes import whole_number
 from .operands import as_array, promoted_inexact
 
@@ -38,7 +41,7 @@ def bartlett(M: int) -> Any:
         >>> jnp.bartlett(5)
         Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
     """
-    return _window("bartlett", np.bartlett, M)
+    return _window("bartlett", lambda x: 2 * x, M)
 
 
 def blackman(M: int) -> Any:
@@ -47,9 +50,14 @@ def blackman(M: int) -> Any:
     Example:
         >>> import morphax.numpy as jnp
         >>> jnp.blackman(5).round(2)
-        Array([-0.  ,  0.34,  1.  ,  0.34, -0.  ], dtype=float32)
+        Array([0.  , 0.34, 1.  , 0.34, 0.  ], dtype=float32)
     """
-    return _window("blackman", np.blackman, M)
+
+    def rising(x: Any) -> Any:
+        s = _raised_sine(x)
+        return s * (0.36 + 0.64 * s)
+
+    return _window("blackman", rising, M)
 
 
 def hamming(M: int) -> Any:
@@ -60,7 +68,7 @@ def hamming(M: int) -> Any:
         >>> jnp.hamming(5)
         Array([0.08, 0.54, 1.  , 0.54, 0.08], dtype=float32)
     """
-    return _window("hamming", np.hamming, M)
+    return _window("hamming", lambda x: 0.08 + 0.92 * _raised_sine(x), M)
 
 
 def hanning(M: int) -> Any:
@@ -71,7 +79,7 @@ def hanning(M: int) -> Any:
         >>> jnp.hanning(5)
         Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
     """
-    return _window("hanning", np.hanning, M)
+    return _window("hanning", _raised_sine, M)
 
 
 def kaiser(M: int, beta: Any) -> Any:
@@ -99,9 +107,11 @@ def kaiser(M: int, beta: Any) -> Any:
     """
     count = _points("kaiser", M)
     if count < 2:
-        return _on_device(np.ones(count))
-    half = (count - 1) / 2
-    along = np.sqrt(1 - ((np.arange(count) - half) / half) ** 2)
+        return _whole(np.ones(count), count)
+    x = _first_half(count)
+    # √(1 − (1 − 2x)²) and what is missing from 1, without differences where these are small.
+    along = 2 * np.sqrt(x * (1 - x))
+    missing = (1 - 2 * x) ** 2 / (1 + along)
     beta = as_array("kaiser", beta)
     if dtypes.issubdtype(beta.aval.dtype, np.complexfloating):
         raise ValueError(
@@ -114,14 +124,31 @@ def kaiser(M: int, beta: Any) -> Any:
         )
     # Of I₀(x) = exp |x| · i0e(x), the exponentials are divided on paper.  As the product of β and
     # its sign, |β| has the derivative 0 at 0, like the quotient.
-    beta, root, rest = promoted_inexact("kaiser", beta, _on_device(along), _on_device(1 - along))
+    beta, root, rest = promoted_inexact(
+        "kaiser", beta, _whole(along, count), _whole(missing, count)
+    )
     size = lax.mul(beta, lax.sign(beta))
     fading = lax.exp(lax.neg(lax.mul(size, rest)))
     return lax.mul(fading, lax.div(lax.bessel_i0e(lax.mul(beta, root)), lax.bessel_i0e(beta)))
 
 
-def _window(name: str, of_numpy: Any, count: Any) -> Any:
-    return _on_device(of_numpy(_points(name, count)))
+def _window(name: str, rising: Callable[[Any], Any], M: Any) -> Any:
+    """A window whose first half is this function of n / (M − 1)."""
+    count = _points(name, M)
+    if count < 2:
+        return _whole(np.ones(count), count)
+    return _whole(rising(_first_half(count)), count)
+
+
+def _first_half(count: int) -> Any:
+    """n / (M − 1) up to the middle."""
+    return np.arange((count + 1) // 2) / (count - 1)
+
+
+def _raised_sine(x: Any) -> Any:
+    angle = np.pi * x
+    sine = shared(np.sin, [angle])(angle)
+    return sine * sine
 
 
 def _points(name: str, count: Any) -> int:
@@ -139,6 +166,7 @@ def _points(name: str, count: Any) -> int:
     return number
 
 
-def _on_device(values: np.ndarray[Any, Any]) -> Any:
-    """Numbers on the host as an array of the default floating dtype."""
-    return lax.convert_element_type(values, float)
+def _whole(half: Any, count: int) -> Any:
+    """The window of so many points with this first half, of the default floating dtype."""
+    numbers = half.astype(dtypes.canonicalize_dtype(float))
+    return lax.convert_element_type(np.concatenate([numbers, numbers[: count // 2][::-1]]), float)

@@ -6,7 +6,9 @@ is there, or leaves a blocking call to another thread.  XLA cannot be stopped: w
 goes on in the background, and its result is dropped.
 
 At first it asks in quick succession, which takes no longer than to be woken; a wait that lasts is
-another thread's, for a main thread that asks on takes the processor from the program it waits for.
+another thread's, for a main thread that asks on takes the processor from the program it waits for,
+and gives its own to other processes each time.  After a wait that has lasted the next one of its
+kind is another thread's at once.
 Other threads block in jaxlib, as they receive no signals; so does the main thread where no handler
 of Python's waits for Ctrl-C.
 
@@ -27,7 +29,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
@@ -41,6 +43,8 @@ _process_end = part("process_end")
 
 # A thread more that is to be woken costs 20 to 50 µs.
 _EAGER_SECONDS = 1e-4
+_MOST_KINDS = 1024
+_lasting: set[Hashable] = set()
 # Nothing wakes a wait for a lock that the signal came just before: it ends by itself.
 _LONGEST_WAIT = 0.05
 # At the end of the interpreter, for all calls that were given up together.
@@ -66,13 +70,32 @@ def wait_until_ready(buffers: Sequence[Any]) -> None:
     late = [buffer for buffer in buffers if not is_done(buffer)]
     if not late or not may_be_interrupted():
         return
-    end = time.perf_counter() + _EAGER_SECONDS
-    for buffer in late:
+    kind, begin = _kind_of(late), time.perf_counter()
+    if kind not in _lasting and _become_ready(late, begin + _EAGER_SECONDS):
+        return
+    interruptible(partial(_block, late))
+    if time.perf_counter() - begin < 2 * _EAGER_SECONDS:
+        _lasting.discard(kind)
+        return
+    if len(_lasting) >= _MOST_KINDS:
+        _lasting.clear()
+    _lasting.add(kind)
+
+
+def _kind_of(buffers: Sequence[Any]) -> Hashable:
+    """What waits that take about as long have in common: a guess, which costs time at most."""
+    aval = getattr(buffers[0], "aval", None)
+    return len(buffers), getattr(aval, "shape", None), getattr(aval, "dtype", None)
+
+
+def _become_ready(buffers: Sequence[Any], end: float) -> bool:
+    """Ask again and again whether they are, until a time."""
+    for buffer in buffers:
         while not is_done(buffer):
             if time.perf_counter() > end:
-                interruptible(partial(_block, late))
-                return
+                return False
             _let_others_run()
+    return True
 
 
 def _block(buffers: Sequence[Any]) -> None:

@@ -186,6 +186,10 @@ def test_views() -> None:
     assert x.view("complex64").view("float32").tolist() == x.tolist()
     assert (x > 1).view("uint8").tolist() == [0, 0, 1, 1]
     assert jax.jit(lambda v: v.view("int16"))(x).shape == (8,)
+    whole = x.astype(int)
+    for same in (whole.view(), whole.view(None), whole.view("uint4").view("int32")):
+        assert same.dtype == np.int32
+        assert same.tolist() == [0, 1, 2, 3]
 
 
 def test_containment() -> None:

@@ -13,6 +13,7 @@ from scipy.special import gammaln
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax import lax
 from morphax.scipy import special
 
 OF_TWO = (
@@ -175,6 +176,26 @@ def test_strict_promotion_can_be_demanded() -> None:
         assert (jnp.ones(2) * 2).dtype == jnp.float32
         with pytest.raises(Exception, match="strict"):
             jnp.add(jnp.ones(2), jnp.arange(2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda z: z.astype("float32"),
+        lambda z: lax.convert_element_type(z, int),
+        lambda z: jnp.asarray(z, "bfloat16"),
+        lambda z: jnp.sum(z, dtype="float32"),
+        lambda z: jnp.mean(z, dtype="float32"),
+        lambda z: jnp.cumsum(z, dtype=int),
+        lambda z: jnp.concatenate([z, z], dtype="float32"),
+    ],
+)
+def test_imaginary_parts_are_not_lost_without_a_word(call: Any) -> None:
+    z = jnp.array([1 + 2j, 3])
+    for function in (call, jax.jit(call)):
+        with pytest.warns(np.exceptions.ComplexWarning, match=r"complex numbers, c64\[2\]"):
+            function(z)
+        function(z.real)
 
 
 def test_views() -> None:

@@ -246,7 +246,7 @@ template <typename T>
   if (is_zero) return true;  // v is not read
   const double norm = std::sqrt(first * first + below);
   if (!(norm > kLeast && norm < kMost)) return false;
-  const double beta = first > 0 ? -norm : norm;
+  const double beta = -std::copysign(norm, first);  // as LAPACK: of 0, too
   *scalar = static_cast<T>((beta - first) / beta);
   const double inverse = 1 / (first - beta);
   for (std::size_t i = k + 1; i < a.rows; ++i) {

@@ -65,6 +65,20 @@ REFUSED: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
         lambda: lax.fori_loop(np.int8(0), np.int32(300), lambda i, x: x + i, 0),
     ),
     "linspace": (ValueError, lambda: jnp.linspace(0, 1, -1)),
+    "shape of bytes": (TypeError, lambda: jnp.ones(b"x")),
+    "lax shape of bytes": (TypeError, lambda: lax.full(b"x", 0.0)),  # type: ignore[arg-type]
+    "axes of bytes": (TypeError, lambda: lax.transpose(X, b"01")),  # type: ignore[arg-type]
+    "ediff1d": (TypeError, lambda: jnp.ediff1d(X > 0)),
+    "dtype of cov": (ValueError, lambda: jnp.cov(X, dtype="int8")),
+    "dtype of corrcoef": (ValueError, lambda: jnp.corrcoef(X, dtype=bool)),
+    "type of a view": (NotImplementedError, lambda: V.view(type=np.ndarray)),  # type: ignore[arg-type]
+    "weights of cov": (RuntimeError, lambda: jnp.cov(X, fweights=jnp.arange(4))),
+    "nanvar": (TypeError, lambda: jnp.nanvar(X, where=X)),
+    "slice": (TypeError, lambda: lax.slice(X, (0, 1), (1,))),
+    "allow_negative_indices": (
+        TypeError,
+        lambda: lax.dynamic_slice(X, (0, 0), (1, 1), allow_negative_indices=[True]),
+    ),
     "split": (ValueError, lambda: jnp.split(V, 0)),
     "pad": (ValueError, lambda: lax.pad(V, 0.0, ((1,),))),
     "concatenate": (TypeError, lambda: jnp.concatenate(np.float32(1.0))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,14 @@ def conversion(new_dtype: str, dtypes: tuple[str, ...], **options: Any) -> OpCas
             x = x.real
         return x.astype(target)
 
+    def operation(x: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+            return lax.convert_element_type(x, numpy_dtype(new_dtype))
+
     return OpCase(
         f"convert_element_type/{new_dtype}",
-        lambda x: lax.convert_element_type(x, numpy_dtype(new_dtype)),
+        operation,
         reference,
         (Operand(low=0, high=100),),
         dtypes,

@@ -13,6 +13,7 @@ import morphax.numpy as jnp
 from morphax import lax
 
 DTYPES = ("float32", "float64", "int32", "bfloat16", "complex64")
+SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0)
 ROWS = 24
 
 
@@ -26,13 +27,16 @@ def drawn_program(seed: int, *, dtype: str | None = None) -> tuple[Callable[...,
     length = rng.choice((3, 3, 100))
     shapes = (length,), (length,), (), (ROWS, length), (ROWS,)
     made = [numbers.normal(size=shape) for shape in shapes]
+    if not is_integer and rng.random() < 0.25:
+        made = [np.where(numbers.random(x.shape) < 0.2, numbers.choice(SPECIAL), x) for x in made]
     operands = [np.asarray(x * 5 if is_integer else x).astype(dtype) for x in made]
     script = _Script(rng, length, is_integer, is_complex=dtype == "complex64")
     loops = [script.loop(depth=0) for _ in range(rng.choice((1, 1, 2, 2, 3)))]
 
     def program(x: Any, y: Any, s: Any, rows: Any, column: Any) -> Any:
         state = {"x": x, "y": y, "s": s}
-        tables: dict[str, Any] = {"rows": rows, "column": column}
+        tables: dict[str, Any] = {"rows": rows, "column": column, "key": jax.random.key(5)}
+        tables |= {"mask": jnp.real(x) > 0, "earlier": [x, y]}
         history: list[Any] = []
         for loop in loops:
             loop(state, tables, history, 0)
@@ -79,6 +83,8 @@ class _Script:
             return self.exchange()
         if kind < 0.43:
             return self.control()
+        if kind < 0.53:
+            return self.with_memory()
         return self.assignment()
 
     def update(self) -> Any:
@@ -119,6 +125,36 @@ class _Script:
                 state["y"] = jnp.where(bits % 2 == 0, x, y)
             else:
                 tables["rows"] = tables["rows"].at[i % ROWS].set(x * one)
+
+        return run
+
+    def with_memory(self) -> Any:
+        """What is carried besides, keys, masks, earlier states; and functions with rules."""
+        kind = self.rng.randrange(8)
+
+        def run(state: Any, tables: Any, history: Any, i: int) -> None:
+            x, y = state["x"], state["y"].astype(state["x"].dtype)
+            if kind == 0:
+                tables["key"], drawn = jax.random.split(tables["key"])
+                bits = jax.random.bits(drawn, (self.length,), np.uint16)
+                state["x"] = x + (bits % 8).astype(x.dtype)
+            elif kind == 1:
+                tables["mask"] ^= jnp.real(x) > jnp.real(y)
+                state["y"] = jnp.where(tables["mask"], x, y)
+            elif kind == 2:
+                state["x"] = tables["earlier"][-2] - x * 2
+            elif kind == 3:
+                state["x"] = jnp.concatenate([x[:0], y]) + x[:0].sum()
+            elif kind == 4:
+                state["y"] = jax.checkpoint(lambda a, b: a * b - a)(x, y)
+            elif kind == 5:
+                state["x"] = _turned(x, y)
+            elif kind == 6:
+                state["y"] = jax.jvp(lambda a: a * a - y, (x,), (y,))[1] if _has_slopes(x) else -y
+            else:
+                slope = jax.grad(lambda a: jnp.sum(jnp.real(a * a * y)).astype(np.float32))
+                state["x"] = x - slope(x) if _has_slopes(x) else x * -1
+            tables["earlier"] = [*tables["earlier"][-2:], state["x"]]
 
         return run
 
@@ -198,6 +234,19 @@ class _Script:
             return jnp.sum(found) if found.shape else found
 
         return value
+
+
+def _has_slopes(x: Any) -> bool:
+    return bool(jnp.issubdtype(x.dtype, np.inexact))
+
+
+@jax.custom_vjp
+def _turned(a: Any, b: Any) -> Any:
+    """A difference whose derivative is that of another function."""
+    return a - b
+
+
+_turned.defvjp(lambda a, b: (a - b, b), lambda b, t: (t * b, -t))
 
 
 @jax.jit

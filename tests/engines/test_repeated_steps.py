@@ -37,20 +37,30 @@ def evaluated(jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
         found = (operation or eqn.primitive.bind)(*map(read, eqn.invars), **eqn.params)
         results = found if eqn.primitive.multiple_results else [found]
         values |= zip(eqn.outvars, results, strict=True)
-    return [np.asarray(read(atom)) for atom in jaxpr.outvars]
+    return [_on_host(read(atom)) for atom in jaxpr.outvars]
+
+
+def _on_host(x: Any) -> Any:
+    """An array of NumPy's, but of keys."""
+    return x if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else np.asarray(x)
+
+
+def _stacked(rows: Any) -> Any:
+    is_host = isinstance(rows[0], np.ndarray)
+    return np.stack(rows) if is_host else jnp.stack(rows)
 
 
 def _steps(
     *operands: Any, jaxpr: Any, length: int, num_consts: int, num_carry: int, **_: Any
 ) -> Any:
     consts, rest = operands[:num_consts], operands[num_consts:]
-    carry, xs = rest[:num_carry], [np.asarray(x) for x in rest[num_carry:]]
+    carry, xs = rest[:num_carry], [_on_host(x) for x in rest[num_carry:]]
     rows = []
     for i in range(length):
         results = evaluated(jaxpr, [*consts, *carry, *[x[i] for x in xs]])
         carry = results[:num_carry]
         rows.append(results[num_carry:])
-    return [*carry, *[np.stack(list(map(np.asarray, ys))) for ys in zip(*rows, strict=True)]]
+    return [*carry, *[_stacked(ys) for ys in zip(*rows, strict=True)]]
 
 
 def _view(x: Any, *, shape: tuple[int, ...], axes: Any) -> Any:

@@ -36,11 +36,13 @@ def test_from_integers(old: str) -> None:
     check_all_agree(conversions(*new), extremes(old))
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 def test_from_complex() -> None:
     new = ("int8", "bool", "float32", "bfloat16", "complex128")
     check_all_agree(conversions(*new), complex_array(NUMBERS, "complex128"))
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 def test_complex_constants_are_converted() -> None:
     ones = np.full(2, 2 + 1j, np.complex64)
     new = ("uint8", "bool", "float32", "bfloat16")

@@ -191,6 +191,14 @@ def test_what_is_not_finite_neither_hangs_nor_crashes(dtype: str) -> None:
                     assert spread or not np.isnan(value)
 
 
+def test_signs_of_columns_that_begin_with_zero_are_those_of_lapack() -> None:
+    for order in itertools.permutations(range(3)):
+        matrix = np.eye(3)[list(order)]
+        wanted = np.linalg.qr(matrix)
+        for found in _on_both_engines(lax.linalg.qr, matrix):
+            np.testing.assert_array_equal(found, [wanted.Q, wanted.R])
+
+
 def test_singular_systems_have_no_finite_solution() -> None:
     for matrix in (np.zeros((3, 3)), np.ones((3, 3))):
         for (x,) in _on_both_engines(jnp.linalg.solve, matrix, np.arange(3.0)):

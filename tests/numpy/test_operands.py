@@ -13,6 +13,7 @@ from scipy.special import gammaln
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax import lax
 from morphax.scipy import special
 
 OF_TWO = (
@@ -177,6 +178,26 @@ def test_strict_promotion_can_be_demanded() -> None:
             jnp.add(jnp.ones(2), jnp.arange(2))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda z: z.astype("float32"),
+        lambda z: lax.convert_element_type(z, int),
+        lambda z: jnp.asarray(z, "bfloat16"),
+        lambda z: jnp.sum(z, dtype="float32"),
+        lambda z: jnp.mean(z, dtype="float32"),
+        lambda z: jnp.cumsum(z, dtype=int),
+        lambda z: jnp.concatenate([z, z], dtype="float32"),
+    ],
+)
+def test_imaginary_parts_are_not_lost_without_a_word(call: Any) -> None:
+    z = jnp.array([1 + 2j, 3])
+    for function in (call, jax.jit(call)):
+        with pytest.warns(np.exceptions.ComplexWarning, match=r"complex numbers, c64\[2\]"):
+            function(z)
+        function(z.real)
+
+
 def test_views() -> None:
     x = jnp.arange(4, dtype="float32")
     assert x.view("int32").tolist() == np.arange(4, dtype="f").view("i").tolist()
@@ -186,6 +207,10 @@ def test_views() -> None:
     assert x.view("complex64").view("float32").tolist() == x.tolist()
     assert (x > 1).view("uint8").tolist() == [0, 0, 1, 1]
     assert jax.jit(lambda v: v.view("int16"))(x).shape == (8,)
+    whole = x.astype(int)
+    for same in (whole.view(), whole.view(None), whole.view("uint4").view("int32")):
+        assert same.dtype == np.int32
+        assert same.tolist() == [0, 1, 2, 3]
 
 
 def test_containment() -> None:

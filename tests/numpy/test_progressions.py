@@ -111,3 +111,10 @@ def test_integers_between_floats_have_a_start_and_a_step_that_are_integers(
     result = jnp.arange(*bounds, dtype=dtype)
     assert result.dtype == dtype
     assert result.tolist() == np.arange(*bounds, dtype=dtype).tolist() == expected
+
+
+def test_nothing_is_between_zero_and_a_number() -> None:
+    for ends in ((0.0, 4.0), (1.0, 0.0), (-1.0, 8.0)):
+        found = jnp.geomspace(*ends, 4)
+        np.testing.assert_array_equal(found, [ends[0], np.nan, np.nan, ends[1]])
+    assert jnp.geomspace(1j, -1j, 3, dtype=int).tolist() == [0, -1, 0]

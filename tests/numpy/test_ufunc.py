@@ -195,6 +195,8 @@ REFUSED: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
     "least of nothing": (ValueError, "initial", lambda: jnp.minimum.reduce(jnp.ones(0))),
     "where": (ValueError, "initial", lambda: jnp.subtract.reduce(1.0 * X, where=X > 0)),
     "where numbers": (ValueError, "booleans", lambda: jnp.add.reduce(X, where=X)),
+    "at of two": (TypeError, "2 operands", lambda: jnp.add.at(X, 0, inplace=False)),
+    "at of one": (TypeError, "1 operands", lambda: jnp.negative.at(X, 0, 1, inplace=False)),
     "in place": (NotImplementedError, "inplace=False", lambda: jnp.add.at(X, 0, 1)),
     "out": (NotImplementedError, "out", lambda: jnp.add.reduce(X, out=X)),
     "list": (TypeError, "jnp.array", lambda: jnp.add.outer([1], 2)),

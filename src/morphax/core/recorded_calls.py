@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from ..config import current as current_config
-from ..dtypes.operands import times_narrowed
+from ..dtypes.operands import times_warned
 from ..util.compiled import twin_in
 from ..util.contexts import replaced_attribute
 from ..util.memo import MemoTable, missing
@@ -83,13 +83,13 @@ def call_or_recorded(
     if known is not missing:
         return known.write(trace, operands)
     equations, names = trace.equations, current_name_stack()
-    start, warned = len(equations), times_narrowed()
+    start, warned = len(equations), times_warned()
     with recording():
         result = function(*args, **kwargs)
     # Equations do not tell an operand that is a number from other numbers.
     is_general = all([type(a) is Var for a in operands])
     # Who is warned of a dtype is warned at each line that asks for it.
-    if is_general and times_narrowed() == warned:
+    if is_general and times_warned() == warned:
         calls.add(key, _recorded(trace, equations[start:], names, operands, result))
     return result
 

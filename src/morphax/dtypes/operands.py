@@ -23,7 +23,7 @@ _PYTHON_ENTRIES: Final[dict[bool, dict[type, Entry]]] = {
     for x64 in (False, True)
 }
 _warnings_given: dict[Any, Any] = {}
-_times_narrowed = 0
+_times_warned = 0
 
 
 def requested(x: Any, where: str) -> Any:
@@ -58,19 +58,34 @@ def requested(x: Any, where: str) -> Any:
     return NARROW[wide]
 
 
-def times_narrowed() -> int:
-    """How often a dtype was narrowed with a warning."""
-    return _times_narrowed
+def times_warned() -> int:
+    """How often a warning told that a dtype was narrowed, or that imaginary parts are lost."""
+    return _times_warned
+
+
+def warn_of_lost_parts(where: str, given: Any, target: Any) -> None:
+    """Warn that complex numbers become real ones, unless the user says so with ``x.real``."""
+    text = message(
+        where,
+        given=f"complex numbers, {given}, for the dtype {target}",
+        expected="real numbers: the imaginary parts are lost",
+        fix="Take x.real or abs(x) first.",
+    )
+    _warn(text, np.exceptions.ComplexWarning)
+
+
+def _warn(text: str, kind: type[Warning]) -> None:
+    global _times_warned
+    _times_warned += 1
+    warn_user(text, _warnings_given, kind)
 
 
 def _warn_narrowed(wide: Any, where: str) -> None:
-    global _times_narrowed
-    _times_narrowed += 1
     text = (
         f"{where}: {wide} becomes {NARROW[wide]} because 64-bit types are off. "
         'Turn them on with jax.config.update("jax_enable_x64", True), or set JAX_ENABLE_X64=1.'
     )
-    warn_user(text, _warnings_given)
+    _warn(text, UserWarning)
 
 
 def check_numeric(d: Any, where: str) -> Any:

@@ -11,7 +11,7 @@ from .. import dtypes, lax
 from ..core import carries_aval, is_value
 from ..core.dims import Dim, SymbolicDim
 from ..engines.reference.replay import replayed
-from ..lax.elementwise.convert import convert
+from ..lax.elementwise.convert import convert, convert_as_asked
 from ..lax.shape.filling import size_value
 from ..util.messages import described, message
 from .axes import canonical_axes
@@ -36,12 +36,11 @@ def _count(a: Any, axis: Axis, where: Any) -> Any:
     return sum(broadcast_to(where, a.aval.shape), axis, a.aval.dtype, keepdims=True)
 
 
-def _inexact(name: str, a: Any, dtype: Any) -> tuple[Any, Any]:
-    """The operand in the dtype it is averaged in, and the dtype of the result."""
+def _inexact(name: str, a: Any, dtype: Any) -> tuple[Any, Any, Any]:
+    """The operand, the dtype it is averaged in, and that of the result."""
     (a,) = promoted_inexact(name, as_array(name, a))
     target = a.aval.dtype if dtype is None else dtypes.requested(dtype, name)
-    narrow = target.itemsize < 4
-    return convert(a, np.dtype(np.float32) if narrow else target), target
+    return a, np.dtype(np.float32) if target.itemsize < 4 else target, target
 
 
 @replayed(1)
@@ -72,7 +71,8 @@ def mean(
         >>> jnp.mean(jnp.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
         Array([2., 3.], dtype=float32)
     """
-    wide, target = _inexact("mean", a, dtype)
+    whole, computed_in, target = _inexact("mean", a, dtype)
+    wide = convert_as_asked("jnp.mean", whole, computed_in)
     total = sum(wide, axis, out=out, keepdims=keepdims, where=where)
     count = _count(wide, axis, where)
     if where is not None and not keepdims:
@@ -107,7 +107,7 @@ def var(
         Array(2., dtype=float32)
     """
     a = as_array("var", a)
-    wide, target = _inexact("var", a, dtype)
+    whole, computed_in, target = _inexact("var", a, dtype)
     if is_complex(a) and not dtypes.issubdtype(target, np.complexfloating):
         raise ValueError(
             message(
@@ -117,6 +117,7 @@ def var(
                 fix="Leave out dtype: the variance of complex numbers is real.",
             )
         )
+    wide = convert(whole, computed_in)
     center = _mean_of(wide, axis, where) if mean is None else as_array("var", mean)
     center = convert(center, wide.aval.dtype)
     deviation = lax.sub(wide, broadcast_to(center, wide.aval.shape))

@@ -43,7 +43,7 @@ def listed(axes: Any) -> Sequence[Any]:
     """Axes given as one or as anything that has several: a tuple, a range, an array."""
     if isinstance(axes, (tuple, list)):
         return axes
-    return tuple(axes) if np.iterable(axes) and not isinstance(axes, str) else (axes,)
+    return tuple(axes) if np.iterable(axes) and not isinstance(axes, str | bytes) else (axes,)
 
 
 def canonical_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
@@ -67,8 +67,10 @@ def canonical_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
 
 def canonical_size(where: str, shape: Any) -> Shape:
     """A shape given as a size or a sequence of sizes."""
+    # Bytes are a sequence of integers, and no shape.
+    is_sequence = np.iterable(shape) and type(shape) is not bytes
     try:
-        sizes = tuple(map(index, shape)) if np.iterable(shape) else (index(shape),)
+        sizes = tuple(map(index, shape)) if is_sequence else (index(shape),)
     except InconclusiveDimensionOperation:
         return canonical_shape(f"jnp.{where}, argument shape", shape)
     except TypeError:

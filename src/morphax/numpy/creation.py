@@ -16,7 +16,7 @@ from ..core import aval_of, carries_aval, current_trace, is_value, root_trace
 from ..core.values import computed
 from ..dtypes.numbers import checked_int, host_scalar
 from ..errors import ShapeError
-from ..lax.elementwise.convert import convert
+from ..lax.elementwise.convert import convert, convert_as_asked
 from ..lax.ground.placing import device_put
 from ..lax.shape.filling import dtype_like, filled, placed_like
 from ..lax.shape.resharding import laid_out
@@ -104,7 +104,7 @@ def _contents(object: Any, dtype: Any) -> Any:
     if type(object) in PYTHON_SCALARS:
         return _scalar(object, dtype)
     if carries_aval(object):
-        return object if dtype is None else convert(object, dtype)
+        return object if dtype is None else convert_as_asked("jnp.array", object, dtype)
     if type(object) in computed:
         return _contents(computed[type(object)](object), dtype)
     if is_value(object):

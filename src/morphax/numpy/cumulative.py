@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.elementwise.convert import convert
+from ..lax.elementwise.convert import convert_as_asked
 from ..lax.reduction import cumulative as running
 from ..util.messages import message
 from .axes import canonical_axis
@@ -34,7 +34,7 @@ def _accumulated(
         counted = lax.convert_element_type(lax.convert_element_type(a, np.bool_), int)
         result = accumulate(counted, place)
         return result if dtype is None else lax.convert_element_type(result, np.bool_)
-    return accumulate(convert(a, target), place)
+    return accumulate(convert_as_asked(f"jnp.{name}", a, target), place)
 
 
 def _without_nan(name: str, a: Any, value: int) -> Any:

@@ -79,7 +79,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """The differences of neighbours in the flattened array, between two given ends.
 
     Args:
-        ary: array, flattened.
+        ary: array of numbers, flattened.
         to_end, to_begin: what is put behind and in front.
 
     Example:
@@ -87,7 +87,17 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
         >>> jnp.ediff1d(jnp.array([1, 4, 9]))
         Array([3, 5], dtype=int32)
     """
-    steps = diff(ravel(as_array("ediff1d", ary)))
+    ary = as_array("ediff1d", ary)
+    if ary.aval.dtype == np.bool_:
+        raise TypeError(
+            message(
+                "jnp.ediff1d, argument ary",
+                given=f"{ary.aval}",
+                expected="an array of numbers",
+                fix="Tell where truth values change by jnp.diff, or convert them by astype(int).",
+            )
+        )
+    steps = diff(ravel(ary))
     parts = [to_begin, steps, to_end]
     if to_begin is None and to_end is None:
         return steps

@@ -59,7 +59,7 @@ def geomspace(
     """`num` numbers from `start` to `stop`, each the same multiple of the one before.
 
     Args:
-        start, stop: ends of equal sign, or complex; arrays broadcast together.
+        start, stop: ends of equal sign, not 0, or complex; what is between others is NaN.
         num: how many numbers.
         endpoint: whether `stop` is the last of them.
         dtype: of the result; floating without it.
@@ -89,6 +89,7 @@ def geomspace(
     # The ends exactly, whatever the power gives.
     result = where(fractions == 0, low, where(fractions == 1, high, result))
     if dtypes.issubdtype(target, np.integer):
+        result = lax.real(result) if dtypes.issubdtype(wide, np.complexfloating) else result
         result = lax.round(result, lax.RoundingMethod.TO_NEAREST_EVEN)
     return convert(moveaxis(result, 0, axis), target)
 
@@ -100,8 +101,8 @@ def _is_lost(ratio: Any, dtype: Any) -> Any:
 
 
 def _between_far_ends(low: Any, high: Any, fractions: Any) -> Any:
-    """A product of powers of the ends, whose quotient is beyond the range; NaN of unequal signs."""
-    sign = where(low * lax.sign(high) < 0, np.nan, lax.sign(low))
+    """A product of powers of the ends, whose quotient is beyond the range; NaN if signs differ."""
+    sign = where(low * lax.sign(high) > 0, lax.sign(low), np.nan)
     powers = power(lax.abs(low), 1 - fractions) * power(lax.abs(high), fractions)
     return sign * powers
 

@@ -11,7 +11,7 @@ from .. import dtypes, lax
 from ..core import carries_aval
 from ..engines.reference.replay import replayed
 from ..errors import AxisError, ShapeError
-from ..lax.elementwise.convert import convert
+from ..lax.elementwise.convert import convert_as_asked
 from ..lax.ground.axes import members
 from ..util.messages import message
 from .axes import canonical_axis
@@ -36,7 +36,7 @@ def _common(name: str, arrays: Any, dtype: Any) -> list[Any]:
     if dtype is None:
         return of_one_dtype(name, *items)
     target = dtypes.requested(dtype, name)
-    return [convert(a, target) for a in items]
+    return [convert_as_asked(f"jnp.{name}", a, target) for a in items]
 
 
 def _slices(name: str, arrays: Any, dtype: Any) -> Any:

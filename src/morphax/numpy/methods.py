@@ -57,6 +57,15 @@ def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
 
 def view(self: Any, dtype: Any = None, type: None = None) -> Any:
     """The same bits read as another dtype; the last axis grows or shrinks if its width differs."""
+    if type is not None:
+        raise NotImplementedError(
+            message(
+                "x.view, argument type",
+                given=described(type),
+                expected="None: there is one class of arrays",
+                fix="Pass the dtype alone, or call np.asarray(x).view.",
+            )
+        )
     if isinstance(dtype, (int, tuple)):
         raise TypeError(
             message(
@@ -66,8 +75,8 @@ def view(self: Any, dtype: Any = None, type: None = None) -> Any:
                 fix="Use x.reshape for another shape.",
             )
         )
-    target = dtypes.requested(float if dtype is None else dtype, "view")
     given = aval_of(self).dtype
+    target = given if dtype is None else dtypes.requested(dtype, "view")
     if given == target:
         return self
     if np.bool_ in (given, target):
@@ -81,13 +90,14 @@ def view(self: Any, dtype: Any = None, type: None = None) -> Any:
         pairs = _split_last(view(self, part), 2)
         halves = [lax.index_in_dim(pairs, i, -1, keepdims=False) for i in (0, 1)]
         return lax.complex(*halves)
-    if given.itemsize == target.itemsize:
+    width, wanted = dtypes.itemsize_bits(given), dtypes.itemsize_bits(target)
+    if width == wanted:
         return lax.bitcast_convert_type(self, target)
-    if given.itemsize > target.itemsize:
+    if width > wanted:
         parts = lax.bitcast_convert_type(self, target)
         shape = aval_of(self).shape
-        return lax.reshape(parts, (*shape[:-1], _last(self) * given.itemsize // target.itemsize))
-    return lax.bitcast_convert_type(_split_last(self, target.itemsize // given.itemsize), target)
+        return lax.reshape(parts, (*shape[:-1], _last(self) * width // wanted))
+    return lax.bitcast_convert_type(_split_last(self, wanted // width), target)
 
 
 def _viewed_truth(x: Any, given: Any, target: Any) -> Any:

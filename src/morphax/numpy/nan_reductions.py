@@ -14,7 +14,7 @@ from ..engines.reference.replay import replayed
 from ..lax.ground.monoids import highest, lowest
 from .averages import mean, std, var
 from .logic import logical_and, logical_not
-from .operands import as_array
+from .operands import as_array, check_mask
 from .predicates import isnan
 from .reductions import all as all_
 from .reductions import max as max_
@@ -33,12 +33,15 @@ def _replaced(a: Any, value: Any) -> Any:
     return a if _is_exact(a) else where_(isnan(a), np.asarray(value, a.aval.dtype)[()], a)
 
 
-def _counted(a: Any, where: Any) -> Any:
+def _counted(name: str, a: Any, where: Any) -> Any:
     """Which elements count."""
     if _is_exact(a):
         return where
     present = logical_not(isnan(a))
-    return present if where is None else logical_and(present, where)
+    if where is None:
+        return present
+    check_mask(name, where)
+    return logical_and(present, where)
 
 
 def _nan_extreme(
@@ -153,7 +156,7 @@ def nanmean(
         Array(2.5, dtype=float32)
     """
     a = as_array("nanmean", a)
-    return mean(_replaced(a, 0), axis, dtype, out, keepdims, where=_counted(a, where))
+    return mean(_replaced(a, 0), axis, dtype, out, keepdims, where=_counted("nanmean", a, where))
 
 
 @replayed(1)
@@ -176,7 +179,7 @@ def nanvar(
         Array(1., dtype=float32)
     """
     a = as_array("nanvar", a)
-    counted = _counted(a, where)
+    counted = _counted("nanvar", a, where)
     return var(_replaced(a, 0), axis, dtype, out, ddof, keepdims, where=counted, mean=mean)
 
 
@@ -200,5 +203,5 @@ def nanstd(
         Array(1., dtype=float32)
     """
     a = as_array("nanstd", a)
-    counted = _counted(a, where)
+    counted = _counted("nanstd", a, where)
     return std(_replaced(a, 0), axis, dtype, out, ddof, keepdims, where=counted, mean=mean)

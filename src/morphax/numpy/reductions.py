@@ -14,7 +14,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..config import current as current_config
 from ..engines.reference.replay import replayed
-from ..lax.elementwise.convert import convert
+from ..lax.elementwise.convert import convert, convert_as_asked
 from ..lax.ground.linear_structure import broadcast_in_dim_p, reduce_sum_p
 from ..lax.ground.monoids import highest, lowest
 from ..lax.reduction.reductions import exp_shift_p
@@ -23,7 +23,7 @@ from ..util.messages import message
 from ..util.records import dataclass
 from .arithmetic import add, multiply
 from .axes import canonical_axes
-from .operands import as_array, as_truth, check_mask, check_no_out
+from .operands import as_array, as_truth, check_mask, check_no_out, in_full
 from .selection import where as where_
 
 Axis = Any
@@ -96,7 +96,8 @@ class Reduction:
         a = as_array(self.name, a)
         given = a.aval.dtype
         if dtype is not None:
-            a = convert(a, dtypes.requested(dtype, self.name))
+            target = dtypes.requested(dtype, self.name)
+            a = convert_as_asked(in_full(self.name), a, target)
             return self(a, axis, keepdims, *options)
         if given in _ROOMY:
             return self(a, axis, keepdims, *options)

@@ -15,7 +15,7 @@ from ..core import ShapeDtypeStruct, aval_of
 from ..core.dims import Dim, Shape
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
-from ..lax.elementwise.convert import convert
+from ..lax.elementwise.convert import convert_as_asked
 from ..lax.ground.axes import integer, members, size_tuple
 from ..lax.ground.placing import device_put
 from ..lax.shape.resharding import split_as
@@ -375,6 +375,8 @@ def broadcast_arrays(*args: Any) -> list[Any]:
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
     """`x` converted to `dtype`; complex numbers lose their imaginary part, but not as booleans.
 
+    That they lose it is a `ComplexWarning`: take ``x.real`` before.
+
     Example:
         >>> import morphax.numpy as jnp
         >>> jnp.astype(jnp.array([1.9, -1.9]), int)
@@ -382,7 +384,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     """
     x = as_array("astype", x)
     target = dtypes.requested(float if dtype is None else dtype, "astype")
-    if dtypes.issubdtype(x.aval.dtype, np.complexfloating) and target.kind != "c":
-        x = lax.ne(x, 0) if target.kind == "b" else lax.real(x)
-    converted = convert(x, target)
+    if target == np.bool_ and dtypes.issubdtype(x.aval.dtype, np.complexfloating):
+        x = lax.ne(x, 0)
+    converted = convert_as_asked("jnp.astype", x, target)
     return converted if device is None else device_put(converted, device)

@@ -69,7 +69,7 @@ def cov(
         ddof: what to take away from n, instead of what `bias` says.
         fweights: how often each sample occurs, integers.
         aweights: weight of each sample.
-        dtype: of the result.
+        dtype: of the result, floating or complex.
 
     Example:
         >>> import morphax.numpy as jnp
@@ -84,7 +84,7 @@ def cov(
         if dtypes.issubdtype(aweights.aval.dtype, np.inexact):
             common, _ = dtypes.promote(((common, weak), (aweights.aval.dtype, False)))
         aweights = convert(aweights, _real_part(common))
-    target = common if dtype is None else dtypes.requested(dtype, "cov")
+    target = common if dtype is None else _dtype_of_means("cov", dtype)
     x = concatenate([_samples("cov", v, rowvar, target) for v in given], 0)
     less = (0 if bias else 1) if ddof is None else _degrees(ddof)
     count = x.aval.shape[1]
@@ -106,6 +106,21 @@ def cov(
     return squeeze(true_divide(matmul(multiply(deviation, weights), _adjoint(deviation)), factor))
 
 
+def _dtype_of_means(name: str, dtype: Any) -> Any:
+    """The dtype that is asked for, in which means are numbers."""
+    target = dtypes.requested(dtype, name)
+    if not dtypes.issubdtype(target, np.inexact):
+        raise ValueError(
+            message(
+                f"jnp.{name}, argument dtype",
+                given=f"the dtype {target}",
+                expected="a floating or complex dtype",
+                fix="Leave it out, and convert the result by astype.",
+            )
+        )
+    return target
+
+
 def _real_part(dtype: Any) -> Any:
     """The dtype of the real parts of numbers of an inexact dtype."""
     return np.zeros((), dtype).real.dtype
@@ -120,7 +135,7 @@ def _degrees(ddof: Any) -> Any:
 def _sample_weights(fweights: Any, aweights: Any, count: int) -> Any:
     given = [as_array("cov", w) for w in (fweights, aweights) if w is not None]
     if any(w.aval.shape != (count,) for w in given):
-        raise ShapeError(
+        raise RuntimeError(
             message(
                 "jnp.cov, arguments fweights and aweights",
                 given=f"weights of shapes {[w.aval.shape for w in given]}",
@@ -167,7 +182,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
         Array([[ 1., -1.],
                [-1.,  1.]], dtype=float32)
     """
-    c = cov(x, y, rowvar, dtype=dtype)
+    c = cov(x, y, rowvar, dtype=None if dtype is None else _dtype_of_means("corrcoef", dtype))
     if c.aval.ndim == 0:
         return true_divide(c, c)
     variances = diag(c)

@@ -244,6 +244,15 @@ class ufunc:
                     fix="Pass inplace=False, and use the result.",
                 )
             )
+        if self.nin != (1 if b is None else 2):
+            raise TypeError(
+                message(
+                    f"jnp.{self.__name__}.at",
+                    given=f"an array and {'no' if b is None else 'one'} operand beside it",
+                    expected=f"{self.nin} operands together, which the function takes",
+                    fix="Call at(a, indices, b) of functions of two, at(a, indices) of one.",
+                )
+            )
         a = as_array(f"{self.__name__}.at", a)
         run = self._options["at"] or self._fold.at
         return run(a, indices) if b is None else run(a, indices, b)

@@ -169,6 +169,15 @@ def ragged_dot_general(
         )
     INTEGER.check("ragged_dot_general", 2, aval_of(group_sizes))
     numbers = ragged_dot_dimension_numbers
+    if not isinstance(numbers, RaggedDotDimensionNumbers):
+        raise TypeError(
+            message(
+                "lax.ragged_dot_general, argument ragged_dot_dimension_numbers",
+                given=described(numbers),
+                expected="a RaggedDotDimensionNumbers",
+                fix="Make one with lax.RaggedDotDimensionNumbers(...).",
+            )
+        )
     (contracted, _), (batch, _) = numbers.dot_dimension_numbers
     (ragged,) = numbers.lhs_ragged_dimensions
     options = {"precision": precision, "preferred_element_type": preferred_element_type}

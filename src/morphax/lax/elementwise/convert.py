@@ -32,6 +32,7 @@ from ...core import (
 from ...core.pending_sums import Groups
 from ...dtypes.catalogue import NARROW
 from ...dtypes.numbers import host_scalar
+from ...dtypes.operands import warn_of_lost_parts
 from ...engines import loops
 from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
@@ -275,6 +276,18 @@ def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
 
 
+def convert_as_asked(where: str, x: Any, dtype: Any) -> Any:
+    """`x` in the dtype that a caller names, who is warned if that takes imaginary parts away."""
+    _check_parts(where, aval_of(x), dtype)
+    return convert(x, dtype)
+
+
+def _check_parts(where: str, aval: Any, dtype: Any) -> None:
+    if dtypes.issubdtype(aval.dtype, np.complexfloating) and dtype != np.bool_:
+        if not dtypes.issubdtype(dtype, np.complexfloating):
+            warn_of_lost_parts(where, aval.str_short(), dtype)
+
+
 def as_weak_as(x: Any, aval: Any) -> Any:
     """`x`, which differs from `aval` by its weak type at most, with that of `aval`."""
     is_weak = aval_of(x).weak_type
@@ -308,11 +321,13 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     if hasattr(operand, "__jax_array__"):
         operand = operand.__jax_array__()
     if isinstance(operand, (Array, Tracer)) or isinstance(dtype, dtypes.ExtendedDType):
-        return convert(operand, dtype)
+        return convert_as_asked("lax.convert_element_type", operand, dtype)
     # A number that is known while tracing is a constant of the program, not an operation in it.
-    aval_of(operand)
+    aval = aval_of(operand)
     if type(operand) is complex:
         operand = host_scalar("lax.convert_element_type, argument operand", operand, dtype)
+    else:
+        _check_parts("lax.convert_element_type", aval, dtype)
     with np.errstate(all="ignore"):
         host = converted(np.asarray(operand), dtype)
     return at_default_place(Array(ShapedArray(host.shape, dtype), host))

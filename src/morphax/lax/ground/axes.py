@@ -59,7 +59,7 @@ def counted_or_symbolic(where: str, value: Any) -> Dim:
 def integer_tuple(where: str, values: Any) -> tuple[int, ...]:
     """Integers known while tracing as a tuple; `TypeError` if there is anything else."""
     try:
-        return tuple(map(index, values))
+        return tuple(map(index, (values,) if type(values) is bytes else values))
     except JAXTypeError as error:
         error.add_note(f"in {where}")
         raise
@@ -191,8 +191,10 @@ def canonical_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
 
 def canonical_shape(where: str, shape: Any) -> Shape:
     """A shape as a tuple of sizes; one integer stands for a shape of rank 1."""
+    # Bytes are a sequence of integers, and no shape.
+    is_sequence = hasattr(shape, "__len__") and type(shape) is not bytes
     try:
-        sizes = tuple(map(index, shape)) if hasattr(shape, "__len__") else (index(shape),)
+        sizes = tuple(map(index, shape)) if is_sequence else (index(shape),)
     except InconclusiveDimensionOperation:
         return _symbolic_shape(where, shape if hasattr(shape, "__len__") else (shape,))
     except JAXTypeError:
@@ -216,7 +218,7 @@ def integers(where: str, values: Any, count: int) -> Shape:
     """`count` integers or sizes, one per axis."""
     numbers = size_tuple(where, values)
     if len(numbers) != count:
-        raise ValueError(
+        raise ShapeError(
             message(
                 where,
                 given=f"{len(numbers)} numbers, {numbers}",

@@ -19,7 +19,7 @@ from ...core.dims import Dim, SymbolicDim, upper_bound
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.memo import memoize
-from ...util.messages import message
+from ...util.messages import described, message
 from ..elementwise.arithmetic import add
 from ..elementwise.comparison import lt
 from ..elementwise.convert import convert
@@ -82,8 +82,17 @@ def starts_from_front(
                 fix="Give the start along each axis.",
             )
         )
-    if isinstance(allow_negative, bool):
+    if isinstance(allow_negative, bool | np.bool_):
         allow_negative = [allow_negative] * len(shape)
+    elif not isinstance(allow_negative, Sequence) or len(allow_negative) != len(shape):
+        raise TypeError(
+            message(
+                f"{where}, argument allow_negative_indices",
+                given=described(allow_negative),
+                expected="a bool, or one per axis",
+                fix="Leave it out, or pass False if no start is below 0.",
+            )
+        )
     strong = [aval_of(start).dtype for start in starts if type(start) is not int]
     # Python integers yield to the others.
     weak = strong[0] if strong else dtypes.canonicalize(int)

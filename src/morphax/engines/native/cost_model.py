@@ -47,6 +47,9 @@ _MARGIN_OF_ROWS: Final = 2.0
 _CLEAR: Final = 1.1
 """So much longer is what XLA takes for certain, where steps of a loop work on large arrays."""
 
+_LARGE_IN_LOOPS: Final = 1 << 18
+"""Elements: larger arrays are none that steps work on, but parts of them."""
+
 _LONGEST: Final = 5e6
 _LONGEST_OF_SCALARS: Final = 1e8
 """The same where most of the time goes to single numbers: of steps of these what either engine
@@ -92,7 +95,8 @@ def judged(program: LoopProgram) -> Verdict:
     if is_in_loops and not _gains_in_loops(work, of_scalars):
         return Verdict(False, f"steps of a loop go through arrays of up to {largest} elements")
     margin = _MARGIN_OF_LONG if work.statements > _MANY_STATEMENTS else MARGIN
-    is_large = largest > LARGE and not (is_of_vectors or _are_few_pairs(program))
+    is_large = largest > (_LARGE_IN_LOOPS if is_in_loops else LARGE)
+    is_large = is_large and not (is_of_vectors or _are_few_pairs(program))
     if is_large and (work.steps or NATIVE["accesses"] * work.far > _LITTLE * native):
         return Verdict(False, f"an array of {largest} elements is gone through one by one")
     if largest > _SHARED_BY_XLA:

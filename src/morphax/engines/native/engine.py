@@ -30,8 +30,10 @@ _MOST_WHERE_LOOPS_GAIN: Final = 1 << 15
 _FEW_PROCESSORS: Final = 4
 
 _MOST_ON_FEW_PROCESSORS: Final = 1 << 17
-"""The same of these outside of loops, and of others in loops, where there are not more: to start
-threads takes as long."""
+"""The same of these outside of loops, where there are not more: to start threads takes as long."""
+
+_MOST_IN_LOOPS: Final = 1 << 18
+"""The same of others in loops, where XLA uses one thread."""
 
 _MOST_ONCE: Final = 1 << 22
 """The same of others outside of loops, whose times are known best."""
@@ -170,11 +172,12 @@ def _unlike(eqns: Sequence[Equation]) -> list[Equation]:
 
 
 def _most_elements(is_repeated: bool, gains: bool) -> int:
-    if not (gains or is_repeated):
+    are_few = processors() <= _FEW_PROCESSORS
+    if gains:
+        return _MOST_ON_FEW_PROCESSORS if are_few and not is_repeated else _MOST_WHERE_LOOPS_GAIN
+    if not is_repeated:
         return _MOST_ONCE
-    if gains != is_repeated and processors() <= _FEW_PROCESSORS:
-        return _MOST_ON_FEW_PROCESSORS
-    return _MOST_WHERE_LOOPS_GAIN if gains else _MOST_ELEMENTS
+    return _MOST_IN_LOOPS if are_few else _MOST_ELEMENTS
 
 
 def _gains(eqn: Equation) -> bool:

@@ -1,4 +1,4 @@
-"""Families of operations at sizes that matter: factorisations, FFT, convolutions, axes, layouts."""
+"""Families of operations at sizes that matter: factorisations, FFT, convolutions, axes, loops."""
 
 from __future__ import annotations
 
@@ -133,6 +133,43 @@ def _chains(draw: Draw, scale: Scale) -> Iterator[Line]:
         )
 
 
+def _heat(jax: Any, u: Any) -> Any:
+    roll = jax.numpy.roll
+    return u + 0.1 * (roll(u, 1, 0) + roll(u, -1, 0) + roll(u, 1, 1) + roll(u, -1, 1) - 4 * u)
+
+
+def _runge_kutta(jax: Any, y: Any) -> Any:
+    def slope(y: Any) -> Any:
+        return jax.numpy.sin(y) * 0.9 - y * jax.numpy.roll(y, 1)
+
+    one = slope(y)
+    two = slope(y + 0.005 * one)
+    three = slope(y + 0.005 * two)
+    return y + 0.01 / 6 * (one + 2 * two + 2 * three + slope(y + 0.01 * three))
+
+
+_STEPS: dict[str, Callable[[Any, Any], Any]] = {
+    "x * 0.999 + 0.001": lambda jax, x: x * 0.999 + 0.001,
+    "relaxation by sines": lambda jax, x: x - 0.1 * jax.numpy.sin(x),
+    "Runge–Kutta": _runge_kutta,
+}
+
+
+def _loops(draw: Draw, scale: Scale) -> Iterator[Line]:
+    def after_steps(jax: Any, step: Callable[[Any, Any], Any], x: Any, steps: int) -> Any:
+        return jax.lax.fori_loop(0, steps, lambda _, x: step(jax, x), x)
+
+    def slope(jax: Any, step: Callable[[Any, Any], Any], x: Any) -> Any:
+        return jax.grad(lambda x: (after_steps(jax, step, x, 10) ** 2).sum())(x)
+
+    x = draw(*_cut(scale, 100_000))
+    for name, step in _STEPS.items():
+        yield Line(f"30 steps on 10⁵, {name}", lambda jax, x, f=step: after_steps(jax, f, x, 30), x)
+        yield Line(f"gradient of 10 steps, {name}", lambda jax, x, f=step: slope(jax, f, x), x)
+    field = draw(*_cut(scale, 300, 300))
+    yield Line("30 steps on 300², heat", lambda jax, x: after_steps(jax, _heat, x, 30), field)
+
+
 def compiled(jax: Any, scale: Scale) -> Figures:
     """Compiled calls, operands on the device."""
     rng = np.random.default_rng(0)
@@ -141,7 +178,7 @@ def compiled(jax: Any, scale: Scale) -> Figures:
         return rng.normal(size=shape).astype(np.float32)
 
     figures = {}
-    for family in (_factorisations, _transforms, _convolutions, _axes, _large, _chains):
+    for family in (_factorisations, _transforms, _convolutions, _axes, _large, _chains, _loops):
         for line in family(draw, scale):
             program = jax.jit(lambda x, f=line.function: f(jax, x))
             operand = jax.numpy.asarray(line.operand)

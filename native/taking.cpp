@@ -1,9 +1,10 @@
-// Members of an array along its first axis, taken where numbers say, and the numbers of windows
-// along several axes.
+// Members of an array along its first axis, taken or changed where numbers say, and the numbers of
+// windows along several axes.
 //
 // NumPy first makes wide integers of the numbers, and asks each of them twice where it lies if what
 // is outside is to be told from what is not; along several axes it goes through as many numbers at
-// a time as there are axes.  The twins are in `morphax/lax/indexing/element_places.py`.
+// a time as there are axes.  The twins are in `morphax/lax/indexing/element_places.py`, and in
+// `scatter_rules.py` that of changes, which come one after the other.
 #include "taking.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -247,6 +248,117 @@ nb::object taken(nb::handle given, nb::handle given_places, nb::object fill) {
   return result;
 }
 
+// Calls `change(place, i)` for all numbers, of which those outside are dropped or moved inside.
+template <typename Index, typename Change>
+void change_each(PyArrayObject* places, std::int64_t members, bool drops, Change change) {
+  const auto* numbers = static_cast<const Index*>(PyArray_DATA(places));
+  const std::int64_t count = PyArray_SIZE(places), last = members - 1;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t place = numbers[i], near = place < 0 ? 0 : place > last ? last : place;
+    if (near != place && drops) continue;
+    change(static_cast<std::size_t>(near), static_cast<std::size_t>(i));
+  }
+}
+
+// What is changed where, by which updates.
+struct Changes {
+  PyArrayObject* places;
+  std::int64_t members;
+  std::size_t bytes;  // of a member
+  bool drops;
+  char* target;
+  const char* updates;
+
+  template <typename Change>
+  void each(Change change) const {
+    if (PyArray_ITEMSIZE(places) == 8) {
+      change_each<std::int64_t>(places, members, drops, change);
+    } else {
+      change_each<std::int32_t>(places, members, drops, change);
+    }
+  }
+
+  template <std::size_t kBytes>
+  void replace() const {
+    const std::size_t size = kBytes != 0 ? kBytes : bytes;
+    each([&, size](std::size_t place, std::size_t i) {
+      std::memcpy(target + place * size, updates + i * size, size);
+    });
+  }
+
+  template <typename Number>
+  void add() const {
+    const std::size_t size = bytes / sizeof(Number);
+    auto* sums = reinterpret_cast<Number*>(target);
+    const auto* summands = reinterpret_cast<const Number*>(updates);
+    if (size == 1) {
+      each([=](std::size_t place, std::size_t i) { sums[place] += summands[i]; });
+      return;
+    }
+    each([=](std::size_t place, std::size_t i) {
+      for (std::size_t k = 0; k < size; ++k) sums[place * size + k] += summands[i * size + k];
+    });
+  }
+};
+
+void replace(const Changes& changes) {
+  switch (changes.bytes) {
+    case 1:
+      return changes.replace<1>();
+    case 2:
+      return changes.replace<2>();
+    case 4:
+      return changes.replace<4>();
+    case 8:
+      return changes.replace<8>();
+    default:
+      return changes.replace<0>();
+  }
+}
+
+// False for dtypes that have no sums here.
+bool add(const Changes& changes, int type, npy_intp itemsize) {
+  const bool is_whole = PyTypeNum_ISINTEGER(type);
+  if (type == NPY_FLOAT) {
+    changes.add<float>();
+  } else if (type == NPY_DOUBLE) {
+    changes.add<double>();
+  } else if (is_whole && itemsize == 4) {
+    changes.add<std::uint32_t>();
+  } else if (is_whole && itemsize == 8) {
+    changes.add<std::uint64_t>();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Members of `target` replaced by updates, or updates added to them, one after the other; whether
+// that is done, for it is not of all dtypes.
+bool changed(nb::handle target, nb::handle given_places, nb::handle given_updates, bool adds,
+             bool drops) {
+  PyArrayObject* out = array_of(target);
+  const nb::object kept_places = in_order(given_places), kept_updates = in_order(given_updates);
+  PyArrayObject *places = array_of(kept_places), *updates = array_of(kept_updates);
+  const bool is_known =
+      PyArray_ISCARRAY(out) && PyArray_EquivTypes(PyArray_DESCR(out), PyArray_DESCR(updates)) &&
+      !PyDataType_REFCHK(PyArray_DESCR(out)) && PyTypeNum_ISSIGNED(PyArray_TYPE(places)) &&
+      (PyArray_ITEMSIZE(places) == 4 || PyArray_ITEMSIZE(places) == 8);
+  if (!is_known || PyArray_NDIM(out) == 0 || PyArray_SIZE(out) == 0) return false;
+  const npy_intp members = PyArray_DIM(out, 0), size = PyArray_SIZE(out) / members;
+  if (PyArray_SIZE(updates) != PyArray_SIZE(places) * size)
+    throw nb::value_error("one update for each number is wanted");
+  const Changes changes{places,
+                        members,
+                        static_cast<std::size_t>(PyArray_NBYTES(out) / members),
+                        drops,
+                        PyArray_BYTES(out),
+                        PyArray_BYTES(updates)};
+  if (adds) return add(changes, PyArray_TYPE(out), PyArray_ITEMSIZE(out));
+  replace(changes);
+  return true;
+}
+
 }  // namespace
 
 void bind(nb::module_& module) {
@@ -254,6 +366,10 @@ void bind(nb::module_& module) {
   module.def("taken", &taken, nb::arg("array"), nb::arg("places"), nb::arg("fill").none(),
              "The members along the first axis at these places; where there are none the bytes "
              "of an element or, for None, the nearest one.");
+  module.def("changed", &changed, nb::arg("target"), nb::arg("places"), nb::arg("updates"),
+             nb::arg("adds"), nb::arg("drops"),
+             "Whether members along the first axis have been replaced by updates, or updates added "
+             "to them, in their order; those at places outside are dropped or moved inside.");
   module.def("starting_rows", &starting_rows, nb::arg("places"), nb::arg("limits"),
              nb::arg("weights"), nb::arg("marks"),
              "The rows of an array at which windows start: those nearest to where they are asked "

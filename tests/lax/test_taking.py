@@ -11,8 +11,9 @@ import pytest
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.core import ShapedArray
-from morphax.lax.indexing import element_places
-from morphax.lax.indexing.gather import gather_p
+from morphax.lax.indexing import element_places, scatter_rules
+from morphax.lax.indexing.gather import gather_p, scatter_add_p
+from morphax.lax.indexing.scatter import scatter_p
 
 pytestmark = pytest.mark.skipif(element_places._native is None, reason="native code is not there")
 
@@ -70,6 +71,56 @@ def test_many_members() -> None:
     kernel = gather_p.kernel(_aval(x), _aval(at), **params)
     assert kernel is not None
     assert kernel(x, at).tobytes() == gather_p.evaluate(x, at, **params).tobytes()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "bfloat16", "int8", "int32", "uint64", "complex64", "bool"]
+)
+@pytest.mark.parametrize("tail", [(), (3,), (5, 1, 2)])
+@pytest.mark.parametrize("places", [_PLACES.astype(np.int32), _WIDE, np.arange(9, dtype=np.uint8)])
+@pytest.mark.parametrize("mode", ["drop", "clip"])
+@pytest.mark.parametrize("scatter", [scatter_p, scatter_add_p])
+def test_members_are_changed_as_the_twin_changes_them(
+    dtype: str,
+    tail: tuple[int, ...],
+    places: Any,
+    mode: str,
+    scatter: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if dtype == "bool" and scatter is scatter_add_p:
+        return
+    rng = np.random.default_rng(0)
+    draws = [rng.choice([0.0, -0.0, 1.5, 7.0, -3.25, 100.0], (n, *tail)) for n in (7, 9)]
+    if jnp.issubdtype(dtype, jnp.inexact):
+        draws[0].flat[:3], draws[1].flat[1:4] = (np.inf, -np.inf, np.nan), (np.nan, np.inf, -np.inf)
+    with np.errstate(invalid="ignore"):
+        x, updates = [draw.astype(jnp.dtype(dtype)) for draw in draws]
+    window = tuple(range(1, x.ndim))
+    numbers = lax.ScatterDimensionNumbers(window, (0,), (0,))
+    params = {
+        "dimension_numbers": numbers,
+        "mode": lax.GatherScatterMode.from_any(mode),
+        "indices_are_sorted": False,
+        "unique_indices": False,
+        "update_jaxpr": None,
+        "update_consts": (),
+    }
+    at = np.resize(places, 9)[:, None]
+    for operands in ((x, at, updates), (np.asfortranarray(x), at[::-1], updates[::-1])):
+        before = [operand.tobytes() for operand in operands]
+        result = scatter.evaluate(*operands, **params)
+        assert [operand.tobytes() for operand in operands] == before
+        with monkeypatch.context() as without:
+            without.setattr(scatter_rules, "_native", None)
+            twin = scatter.evaluate(*operands, **params)
+        assert (result.dtype, result.shape) == (twin.dtype, twin.shape)
+        are_same = (result == twin) | ((result != result) & (twin != twin))
+        assert are_same.all()
+        if scatter is scatter_p:
+            assert result.tobytes() == twin.tobytes()
+        else:
+            assert (np.signbit(result.real) == np.signbit(twin.real)).all()
 
 
 # Sizes of the operand's axes and of windows along them.  All axes are indexed.

@@ -64,7 +64,7 @@ class ScatterApply(Scattering):
             flat = target.reshape(-1)
             flat[where] = _applied(update_jaxpr, flat[where], counts)
 
-        return scattered(x, indices, updates, dimension_numbers, mode, write)
+        return scattered(x, (indices, dimension_numbers, mode), updates, write, None)
 
 
 def _applied(jaxpr: Jaxpr, values: Any, counts: Any) -> Any:

@@ -296,14 +296,14 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
             )
         )
     fix = "Cut to a size that is known: lax.dynamic_slice."
-    places = np.argwhere(concrete_values("jnp.trim_zeros, argument filt", filt, fix))
+    filled = concrete_values("jnp.trim_zeros, argument filt", filt, fix) != 0
     sizes = aval_of(filt).shape
     starts, stops = [0] * len(sizes), list(sizes)
     for i in canonical_axes("trim_zeros", axis, len(sizes)):
-        column = places[:, i]
-        if not len(column):
+        is_kept = filled.any(tuple([k for k in range(len(sizes)) if k != i]))
+        if not is_kept.any():
             stops[i] = 0
             continue
-        starts[i] = int(column.min()) if "f" in sides else 0
-        stops[i] = int(column.max()) + 1 if "b" in sides else sizes[i]
+        starts[i] = int(is_kept.argmax()) if "f" in sides else 0
+        stops[i] = sizes[i] - int(is_kept[::-1].argmax()) if "b" in sides else sizes[i]
     return lax.slice(filt, starts, stops)

@@ -69,6 +69,12 @@ class IndexPlan:
     along: int | None
     order: Axes | None
 
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether each index is the number of a row, and each window that row."""
+        is_whole = not self.terms and self.order is None and self.weights.tolist() == [1]
+        return is_whole and self.limits.tolist() == [self.rows - 1]
+
     def row_numbers(self, indices: Any, *, marks: bool) -> Integers:
         """The rows of all windows, of those that would leave the array moved inside.
 

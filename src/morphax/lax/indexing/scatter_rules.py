@@ -17,6 +17,7 @@ from ...engines import loops
 from ...engines.reference.windows import STARTS, Windows
 from ...engines.xla.moved_bits import moved, moved_value
 from ...engines.xla.stablehlo import Builder, Value
+from ...util.compiled import part
 from ...util.memo import memoize
 from ...util.messages import message
 from ..ground.axis_flows import scattered_axes
@@ -34,10 +35,14 @@ from ..ground.dimension_numbers import (
 from ..ground.kinds import ANY, DtypeKind
 from ..ground.linear_structure import batched_first, behind_batch, moved_axis
 from ..ground.narrow import widened
-from .element_places import element_windows, scatter_plan
+from .element_places import as_integers, element_windows, scatter_plan
 from .index_bounds import clamped_indices, dimensions_text
 
 Write = Callable[[Any, Any, Any], None]
+
+_native: Any = part("kernels")
+# What native code does where numbers say, one after the other.
+_CHANGES = ("", "add")
 
 
 class Scattering(Primitive):
@@ -97,7 +102,8 @@ class Scattering(Primitive):
         mode: Any,
         **_: Any,
     ) -> Any:
-        return scattered(x, indices, updates, dimension_numbers, mode, self.write)
+        places = indices, dimension_numbers, mode
+        return scattered(x, places, updates, self.write, self.combines)
 
     def windows(
         self,
@@ -225,20 +231,33 @@ class Scattering(Primitive):
         return self.bind(x, indices, updates, dimension_numbers=numbers, **params), 0
 
 
-def scattered(x: Any, indices: Any, updates: Any, numbers: Any, mode: Any, write: Write) -> Any:
-    """A copy of `x` with `updates` written into it, in NumPy."""
+def scattered(x: Any, places: Any, updates: Any, write: Write, combines: str | None) -> Any:
+    """A copy of `x` with `updates` written into it, in NumPy.
+
+    Args:
+        x: the array.
+        places: indices, dimension numbers and what becomes of windows outside.
+        updates: for the windows.
+        write: as that of a scatter.
+        combines: what `write` does, by its name; `None` has none.
+    """
+    indices, numbers, mode = places
     out = x.copy()
     if 0 in (x.size, updates.size):
         return out
     plan = scatter_plan(x.shape, indices.shape, updates.shape, numbers)
     drops = mode is not GatherScatterMode.CLIP
+    target = out.reshape(plan.rows, plan.row_size)
+    if combines in _CHANGES and plan.is_of_rows and _native is not None:
+        at = indices if indices.dtype == np.int32 else as_integers(indices)
+        if _native.changed(target, at, updates, combines == "add", drops):
+            return out
     rows = plan.row_numbers(indices, marks=drops).astype(np.intp, copy=False)
     if plan.order is not None:
         updates = updates.transpose(plan.order)
     ordered = updates.reshape(*rows.shape, plan.row_size)
     if drops and not (inside := rows >= 0).all():
         rows, ordered = rows[inside], ordered[inside]
-    target = out.reshape(plan.rows, plan.row_size)
     write(target, rows.reshape(-1), ordered.reshape(-1, plan.row_size))
     return out
 

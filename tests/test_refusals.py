@@ -73,6 +73,11 @@ REFUSED: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
     "dtype of corrcoef": (ValueError, lambda: jnp.corrcoef(X, dtype=bool)),
     "type of a view": (NotImplementedError, lambda: V.view(type=np.ndarray)),  # type: ignore[arg-type]
     "weights of cov": (RuntimeError, lambda: jnp.cov(X, fweights=jnp.arange(4))),
+    "range of a histogram": (ValueError, lambda: jnp.histogram_bin_edges(V, range=X)),
+    "edges of a histogram": (ValueError, lambda: jnp.histogram(V, bins=V[:0])),
+    "out of take": (NotImplementedError, lambda: V.take(0, out=V)),
+    "out of stack": (NotImplementedError, lambda: jnp.stack([V], out=V)),  # type: ignore[arg-type]
+    "out of isposinf": (NotImplementedError, lambda: jnp.isposinf(V, out=V)),  # type: ignore[arg-type]
     "nanvar": (TypeError, lambda: jnp.nanvar(X, where=X)),
     "slice": (TypeError, lambda: lax.slice(X, (0, 1), (1,))),
     "allow_negative_indices": (

@@ -238,6 +238,8 @@ def test_more_options_that_are_refused() -> None:
     for name in ("scaling", "average"):
         with pytest.raises(ValueError, match=f"argument {name}"):
             signal.welch(X, nperseg=8, **{name: "none such"})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="float32 or float64"):
+        signal.welch(lax.convert_element_type(X, "bfloat16"), nperseg=8)
     with pytest.raises(ValueError, match="argument boundary"):
         signal.stft(X, nperseg=8, boundary="none such")
     with pytest.raises(ShapeError, match="as many axes"):

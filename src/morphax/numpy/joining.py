@@ -15,7 +15,7 @@ from ..lax.elementwise.convert import convert_as_asked
 from ..lax.ground.axes import members
 from ..util.messages import message
 from .axes import canonical_axis
-from .operands import as_array, filling, of_one_dtype
+from .operands import as_array, check_no_out, filling, of_one_dtype
 from .shaping import moveaxis, ravel, reshape
 
 Shape = Sequence[Any]
@@ -157,6 +157,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
         Array([[1, 3],
                [2, 4]], dtype=int32)
     """
+    check_no_out("stack", out)
     slices = _slices("stack", arrays, dtype)
     if slices is not None:
         return moveaxis(slices, 0, canonical_axis("stack", axis, slices.aval.ndim))

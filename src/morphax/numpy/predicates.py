@@ -17,7 +17,7 @@ from ..util.messages import message
 from .complex_numbers import is_complex
 from .creation import asarray
 from .of_numpy import isclose_of_numpy
-from .operands import as_array, promoted, promoted_inexact
+from .operands import as_array, check_no_out, promoted, promoted_inexact
 
 finfo = dtypes.finfo
 iinfo = dtypes.iinfo
@@ -109,6 +109,7 @@ def isposinf(x: Any, /, out: None = None) -> Any:
         >>> jnp.isposinf(jnp.array([jnp.inf, -jnp.inf, 1.0]))
         Array([ True, False, False], dtype=bool)
     """
+    check_no_out("isposinf", out)
     return _is_infinity("isposinf", x, np.inf)
 
 
@@ -120,6 +121,7 @@ def isneginf(x: Any, /, out: None = None) -> Any:
         >>> jnp.isneginf(jnp.array([jnp.inf, -jnp.inf, 1.0]))
         Array([False,  True, False], dtype=bool)
     """
+    check_no_out("isneginf", out)
     return _is_infinity("isneginf", x, -np.inf)
 
 

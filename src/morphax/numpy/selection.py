@@ -153,6 +153,7 @@ def take(
         >>> jnp.take(jnp.arange(5) * 10, jnp.array([1, 3]))
         Array([10, 30], dtype=int32)
     """
+    check_no_out("take", out)
     a = as_array("take", a)
     if axis is None:
         a, axis = reshape(a, -1), 0

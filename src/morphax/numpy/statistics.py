@@ -220,16 +220,17 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         return convert(edges, dtype)
     if range is not None:
         ends = members("jnp.histogram, argument range", range, "the first and the last edge")
-        if len(ends) != 2:
+        ends = [convert(as_array("histogram", end), dtype) for end in ends]
+        if [end.aval.shape for end in ends] != [(), ()]:
             raise ValueError(
                 message(
                     "jnp.histogram, argument range",
-                    given=f"{len(ends)} numbers",
-                    expected="two: the first and the last edge",
+                    given=f"{len(ends)} values of shapes {[end.aval.shape for end in ends]}",
+                    expected="two numbers: the first and the last edge",
                     fix="Pass range=(low, high).",
                 )
             )
-        low, high = (convert(as_array("histogram", end), dtype) for end in ends)
+        low, high = ends
     elif a.aval.size == 0:
         low, high = lax.full((), 0, dtype), lax.full((), 1, dtype)
     else:
@@ -268,6 +269,15 @@ def histogram(
     # Complex weights do not make edges complex.
     a = convert(a, dtype if is_complex(a) else _real_part(dtype))
     edges = histogram_bin_edges(a, bins, range, weights)
+    if edges.aval.shape == (0,):
+        raise ShapeError(
+            message(
+                "jnp.histogram, argument bins",
+                given="no edges",
+                expected="edges, one more than bins, or the number of bins",
+                fix="Pass the edges in a vector, or leave out bins.",
+            )
+        )
     count = edges.aval.shape[0] - 1
     places = _bin_numbers(ravel(a), edges)
     # Small floats would stop counting where 1 is less than a half of their last digit.

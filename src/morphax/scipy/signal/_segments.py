@@ -73,7 +73,7 @@ def is_complex(x: Any) -> bool:
 
 def real_type(x: Any) -> np.dtype[Any]:
     """The dtype of the real parts of an array."""
-    return np.finfo(x.aval.dtype).dtype
+    return dtypes.finfo(x.aval.dtype).dtype
 
 
 def segments_of(

@@ -195,7 +195,7 @@ def test_what_members_change_of_their_arrays_is_judged_by_member() -> None:
             i, x, record = c
             return i + 1, jnp.sin(x) * n, record.at[i].set(x)
 
-        return lax.while_loop(lambda c: c[0] < n, step, (0, 0.5, jnp.zeros(5000)))[2]
+        return lax.while_loop(lambda c: c[0] < n, step, (0, 0.5, jnp.zeros(50_000)))[2]
 
     counts = np.array([3, 0, 17, 5000, 1, 2])
     _same(jax.vmap(recorded), counts)

@@ -14,6 +14,7 @@ from ..core import number_in
 from ..engines.reference.replay import replayed
 from ..lax.ground.horner import polynomial
 from ..numpy.complex_numbers import is_complex
+from ..numpy.half_precision import in_float32
 from ..numpy.operands import as_array, promoted_inexact
 
 # (1 − e⁻ˣ) / x on [0, log 2], highest power first: the polynomials of least relative error, 2e-19
@@ -78,6 +79,7 @@ def softplus(x: Any) -> Any:
 
 
 @replayed(2)
+@in_float32
 def squareplus(x: Any, b: Any = 4) -> Any:
     """(x + √(x² + b)) / 2, a smooth relu; for x < 0 in a form that does not cancel.
 

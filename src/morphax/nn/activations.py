@@ -12,6 +12,7 @@ from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..core import number_in
 from ..engines.reference.replay import replayed
+from ..lax.elementwise.convert import convert
 from ..lax.ground.horner import polynomial
 from ..numpy.complex_numbers import is_complex
 from ..numpy.half_precision import in_float32
@@ -33,6 +34,14 @@ _SHARE_OF_SINGLE = (
 def _inexact(name: str, x: Any) -> Any:
     name = f"nn.{name}"
     return as_array(name, promoted_inexact(name, x)[0])
+
+
+def _beside_numbers(name: str, x: Any) -> Any:
+    """`_inexact` of what meets a number first, beside which truth values are weak, as in JAX."""
+    x = as_array(f"nn.{name}", x)
+    if x.aval.dtype == np.bool_:
+        return convert(x, dtypes.python_scalar_dtype(float), weak_type=True)
+    return _inexact(name, x)
 
 
 def identity(x: Any) -> Any:
@@ -158,7 +167,7 @@ def soft_sign(x: Any) -> Any:
         >>> jax.nn.soft_sign(jnp.array([-2.0, 0.0, 2.0])).round(3)
         Array([-0.667,  0.   ,  0.667], dtype=float32)
     """
-    x = _inexact("soft_sign", x)
+    x = _beside_numbers("soft_sign", x)
     size = jnp.abs(x)
     rest = 1 / (size + 1)
     # Far out, the terms of the derivative of a quotient would cancel.
@@ -198,7 +207,7 @@ def mish(x: Any) -> Any:
         >>> jax.nn.mish(jnp.array([-2.0, 0.0, 2.0])).round(3)
         Array([-0.253,  0.   ,  1.944], dtype=float32)
     """
-    x = _inexact("mish", x)
+    x = _beside_numbers("mish", x)
     return x * jnp.tanh(softplus(x))
 
 

@@ -44,6 +44,14 @@ def test_zeros_have_an_order_in_extremes(dtype: str) -> None:
     assert np.signbit(results["min"].astype("f4")).tolist() == [[True] * 3, [False, True, True]]
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sums_of_negative_zeros_are_negative(dtype: str, reverse: bool) -> None:
+    x = array([[-0.0, -0.0, -0.0], [-0.0, 0.0, -0.0]], dtype)
+    out = check_engines_agree(lambda x: cumulative.cumsum(x, 1, reverse), x, rtol=0, zeros=True)
+    assert np.signbit(out.astype("f4"))[0].all()
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "int4"])
 def test_integers_wrap_around(dtype: str) -> None:
     x = array([7, 6, 5, 7, 3, 7], "int64").astype(array(0, dtype).dtype)

@@ -97,6 +97,13 @@ def test_leaky_relu_of_integers(dtype: str, slope: Any, expected: str) -> None:
         np.testing.assert_array_equal(found, np.where(x >= 0, x, slope * x))
 
 
+@pytest.mark.parametrize("name", ["mish", "soft_sign"])
+def test_truth_values_are_weak_numbers(name: str) -> None:
+    out = getattr(jax.nn, name)(jax.numpy.array([True, False]))
+    assert out.dtype == np.float32
+    assert out.weak_type
+
+
 def test_log1mexp() -> None:
     x = np.array([1e-30, 1e-5, 0.5, 0.69, 0.7, 3.0, 50.0], np.float32)
     exact = x.astype(np.float64)

@@ -30,6 +30,19 @@ FUNCTIONS: list[Any] = [
     lambda x: stats.truncnorm.logpdf(x, -1, 3),
     lambda x: stats.poisson.logpmf(jnp.round(abs(x)), 900),
     lambda x: stats.vonmises.logpdf(x, 40),
+    jnp.sinc,
+    jnp.std,
+    lambda x: jnp.std(x / 60000),
+    lambda x: jnp.average(x, weights=jnp.round(abs(x))),
+    lambda x: jnp.cov(x / 1000),
+    lambda x: jnp.corrcoef(x, x[::-1]),
+    lambda x: jnp.unwrap(x / 8),
+    jnp.linalg.norm,
+    lambda x: jnp.linalg.vector_norm(x / 60000, ord=3),
+    lambda x: jnp.linalg.matrix_norm(x[:12].reshape(3, 4)),
+    jax.nn.squareplus,
+    lambda x: jax.nn.celu(x, np.array(60000, x.dtype)),
+    jax.nn.logmeanexp,
 ]
 
 

@@ -12,8 +12,10 @@ from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..core import number_in
 from ..engines.reference.replay import replayed
+from ..lax.elementwise.convert import convert
 from ..lax.ground.horner import polynomial
 from ..numpy.complex_numbers import is_complex
+from ..numpy.half_precision import in_float32
 from ..numpy.operands import as_array, promoted_inexact
 
 # (1 − e⁻ˣ) / x on [0, log 2], highest power first: the polynomials of least relative error, 2e-19
@@ -32,6 +34,14 @@ _SHARE_OF_SINGLE = (
 def _inexact(name: str, x: Any) -> Any:
     name = f"nn.{name}"
     return as_array(name, promoted_inexact(name, x)[0])
+
+
+def _beside_numbers(name: str, x: Any) -> Any:
+    """`_inexact` of what meets a number first, beside which truth values are weak, as in JAX."""
+    x = as_array(f"nn.{name}", x)
+    if x.aval.dtype == np.bool_:
+        return convert(x, dtypes.python_scalar_dtype(float), weak_type=True)
+    return _inexact(name, x)
 
 
 def identity(x: Any) -> Any:
@@ -78,6 +88,7 @@ def softplus(x: Any) -> Any:
 
 
 @replayed(2)
+@in_float32
 def squareplus(x: Any, b: Any = 4) -> Any:
     """(x + √(x² + b)) / 2, a smooth relu; for x < 0 in a form that does not cancel.
 
@@ -156,7 +167,7 @@ def soft_sign(x: Any) -> Any:
         >>> jax.nn.soft_sign(jnp.array([-2.0, 0.0, 2.0])).round(3)
         Array([-0.667,  0.   ,  0.667], dtype=float32)
     """
-    x = _inexact("soft_sign", x)
+    x = _beside_numbers("soft_sign", x)
     size = jnp.abs(x)
     rest = 1 / (size + 1)
     # Far out, the terms of the derivative of a quotient would cancel.
@@ -196,7 +207,7 @@ def mish(x: Any) -> Any:
         >>> jax.nn.mish(jnp.array([-2.0, 0.0, 2.0])).round(3)
         Array([-0.253,  0.   ,  1.944], dtype=float32)
     """
-    x = _inexact("mish", x)
+    x = _beside_numbers("mish", x)
     return x * jnp.tanh(softplus(x))
 
 

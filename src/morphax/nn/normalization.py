@@ -155,6 +155,7 @@ def logsumexp(
 
 
 @replayed(1)
+@in_float32
 def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Any:
     """log of the mean of exp(x) over axes.
 

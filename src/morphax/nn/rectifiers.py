@@ -11,6 +11,7 @@ from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
+from ..numpy.half_precision import in_float32
 from ..numpy.operands import as_array, promoted, promoted_inexact
 
 # SELU's constants make mean 0 and variance 1 a fixed point (Klambauer et al., NeurIPS 2017).
@@ -85,6 +86,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
 
 
 @replayed(2)
+@in_float32
 def celu(x: Any, alpha: Any = 1.0) -> Any:
     """max(x, 0) + min(0, α (eˣ⸍ᵅ − 1)).
 

@@ -16,7 +16,7 @@ from ..lax.shape.filling import size_value
 from ..util.messages import described, message
 from .axes import canonical_axes
 from .complex_numbers import is_complex
-from .operands import as_array, check_mask, promoted_inexact
+from .operands import as_array, check_mask, inexact_type, promoted_inexact
 from .reductions import Axis, sum
 from .selection import where as where_
 from .shaping import broadcast_to
@@ -209,10 +209,17 @@ def std(
         Array(1.4142135, dtype=float32)
     """
     if dtype is not None:
-        _check_inexact(dtypes.requested(dtype, "std"))
-    return lax.sqrt(
-        var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+        target = dtypes.requested(dtype, "std")
+        _check_inexact(target)
+    else:
+        target, _ = inexact_type("std", as_array("std", a))
+    # The variance of narrow numbers may be out of their range, which its root is not.
+    narrow = target.itemsize < 4
+    within = np.float32 if narrow else dtype
+    squares = var(
+        a, axis, within, out, ddof, keepdims, where=where, mean=mean, correction=correction
     )
+    return convert(lax.sqrt(squares), target) if narrow else lax.sqrt(squares)
 
 
 def _check_inexact(dtype: Any) -> None:
@@ -261,8 +268,11 @@ def average(
         total: Any = lax.full_like(result, _number(count, result))
     else:
         a, weights = promoted_inexact("average", a, _along(weights, a, axis))
+        (a, target), (weights, _) = [_inexact("average", x, None) for x in (a, weights)]
         total = sum(broadcast_to(weights, a.aval.shape), axis, keepdims=keepdims)
         result = lax.div(sum(lax.mul(a, weights), axis, keepdims=keepdims), total)
+        if result.aval.dtype != target:
+            result, total = convert(result, target), convert(total, target)
     return (result, total) if returned else result
 
 

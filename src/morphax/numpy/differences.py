@@ -16,6 +16,7 @@ from ..util.messages import message
 from .arithmetic import divide, floor_divide, multiply, remainder, subtract
 from .axes import canonical_axes, canonical_axis
 from .cumulative import cumsum
+from .half_precision import in_float32
 from .joining import concatenate
 from .logic import equal, logical_or, not_equal
 from .of_numpy import gradient_of_numpy
@@ -176,6 +177,7 @@ def _slopes_between(f: Any, places: Any, axis: int) -> Any:
 
 
 @replayed(1)
+@in_float32
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
     """`p` with jumps of more than half a period taken away, by multiples of it.
 

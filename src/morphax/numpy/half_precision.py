@@ -24,13 +24,13 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def rounded(*args: Any, **kwargs: Any) -> Any:
         arrays = [x for x in (*args, *kwargs.values()) if hasattr(x, "dtype")]
-        if not any([_is_narrow(x.dtype) for x in arrays]):
+        if not any([is_narrow(x.dtype) for x in arrays]):
             return function(*args, **kwargs)
         # Of arrays, not of dtypes: a weak float32 gives way to a narrower operand.  Python's
         # numbers follow the arrays, but for complex ones.
         complexes = [x for x in (*args, *kwargs.values()) if isinstance(x, complex)]
         result = dtypes.result_type(*arrays, *complexes)
-        if not _is_narrow(result):
+        if not is_narrow(result):
             return function(*args, **kwargs)
         widened = {name: _widened(x) for name, x in kwargs.items()}
         found = function(*[_widened(x) for x in args], **widened)
@@ -39,9 +39,15 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
     return rounded
 
 
-def _is_narrow(dtype: Any) -> bool:
+def wide_enough(dtype: Any) -> Any:
+    """The dtype to compute in where results are of `dtype`: float32 at least."""
+    return _SINGLE if is_narrow(dtype) else dtype
+
+
+def is_narrow(dtype: Any) -> bool:
+    """Whether a dtype is floating and narrower than float32."""
     return dtypes.issubdtype(dtype, np.floating) and dtype.itemsize < _SINGLE.itemsize
 
 
 def _widened(x: Any) -> Any:
-    return convert(x, _SINGLE) if hasattr(x, "dtype") and _is_narrow(x.dtype) else x
+    return convert(x, _SINGLE) if hasattr(x, "dtype") and is_narrow(x.dtype) else x

@@ -19,10 +19,12 @@ from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.elementwise.selection import scalar_like
 from .arithmetic import chosen
+from .half_precision import in_float32
 from .operands import promoted_inexact
 
 
 @replayed(1)
+@in_float32
 def sinc(x: Any, /) -> Any:
     """sin(π x) / (π x), element by element, and 1 at zero.
 

@@ -19,6 +19,7 @@ from .at import At
 from .complex_numbers import is_complex
 from .creation import asarray
 from .differences import diff
+from .half_precision import wide_enough
 from .joining import concatenate, stack
 from .matrices import diag
 from .operands import as_array, inexact_type, promoted_inexact
@@ -77,16 +78,30 @@ def cov(
         Array([[ 1., -1.],
                [-1.,  1.]], dtype=float32)
     """
-    given = [as_array("cov", v) for v in ((m,) if y is None else (m, y))]
-    common, weak = inexact_type("cov", *given)
-    if aweights is not None:
-        aweights = as_array("cov", aweights)
-        if dtypes.issubdtype(aweights.aval.dtype, np.inexact):
-            common, _ = dtypes.promote(((common, weak), (aweights.aval.dtype, False)))
-        aweights = convert(aweights, _real_part(common))
-    target = common if dtype is None else _dtype_of_means("cov", dtype)
-    x = concatenate([_samples("cov", v, rowvar, target) for v in given], 0)
+    target = _covariance_type("cov", (m, y), aweights, dtype)
     less = (0 if bias else 1) if ddof is None else _degrees(ddof)
+    return convert(_covariance(m, y, rowvar, less, fweights, aweights, wide_enough(target)), target)
+
+
+def _covariance_type(name: str, samples: Sequence[Any], aweights: Any, dtype: Any) -> Any:
+    """The dtype of the result: what is asked for, or that of all operands."""
+    if dtype is not None:
+        return _dtype_of_means(name, dtype)
+    common, weak = inexact_type("cov", *[as_array("cov", v) for v in samples if v is not None])
+    given = None if aweights is None else as_array("cov", aweights).aval.dtype
+    if given is not None and dtypes.issubdtype(given, np.inexact):
+        common, _ = dtypes.promote(((common, weak), (given, False)))
+    return common
+
+
+def _covariance(
+    m: Any, y: Any, rowvar: bool, less: Any, fweights: Any, aweights: Any, dtype: Any
+) -> Any:
+    """The covariance matrix, computed in `dtype`."""
+    given = [as_array("cov", v) for v in ((m,) if y is None else (m, y))]
+    if aweights is not None:
+        aweights = convert(as_array("cov", aweights), _real_part(dtype))
+    x = concatenate([_samples("cov", v, rowvar, dtype) for v in given], 0)
     count = x.aval.shape[1]
     if not count:
         variables = x.aval.shape[0]
@@ -182,7 +197,13 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
         Array([[ 1., -1.],
                [-1.,  1.]], dtype=float32)
     """
-    c = cov(x, y, rowvar, dtype=None if dtype is None else _dtype_of_means("corrcoef", dtype))
+    target = _covariance_type("corrcoef", (x, y), None, dtype)
+    c = cov(x, y, rowvar, dtype=wide_enough(target))
+    return convert(_normalized(c), target)
+
+
+def _normalized(c: Any) -> Any:
+    """The correlations of a covariance matrix."""
     if c.aval.ndim == 0:
         return true_divide(c, c)
     variances = diag(c)

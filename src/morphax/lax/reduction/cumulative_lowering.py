@@ -15,6 +15,12 @@ from ..ground.families import compare
 Combine = Callable[[Builder, Value, Value], Value]
 
 
+def _start(identity: Any) -> Any:
+    """What a combination starts from: of sums −0, since 0 + −0 is 0, which the first −0 is not."""
+    number = np.asarray(identity)
+    return -number if number.dtype.kind in "fcV" and number == 0 else number
+
+
 def lower_as_loop(
     b: Builder,
     combine: Combine,
@@ -59,7 +65,7 @@ def lower_as_loop(
         following = inner.elementwise("stablehlo.add", counter, i, inner.constant(1, counter))
         return [following, combined, rows]
 
-    initial = [b.constant(0, counter), b.full(identity, total), x]
+    initial = [b.constant(0, counter), b.full(_start(identity), total), x]
     regions = [b.region(state, condition), b.region(state, body)]
     return b.ops("stablehlo.while", state, *initial, regions=regions)[2]
 
@@ -77,7 +83,7 @@ def lower_as_window(
         "stablehlo.reduce_window",
         x.aval,
         x,
-        b.constant(identity, element),
+        b.constant(_start(identity), element),
         regions=[body],
         window_dimensions=i64_array(window),
         padding=i64_matrix(list(zip(before, after, strict=True))),

@@ -13,6 +13,7 @@ from ...util.messages import message
 from ..arithmetic import power
 from ..axes import canonical_axes
 from ..complex_numbers import is_complex
+from ..half_precision import in_float32
 from ..operands import as_array, promoted_inexact
 from ..reductions import max as max_
 from ..reductions import min as min_
@@ -21,6 +22,7 @@ from ..shaping import moveaxis, ravel
 
 
 @replayed(1)
+@in_float32
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Norms of vectors (along one axis) or of matrices (along two).
 
@@ -59,6 +61,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 @replayed(1)
+@in_float32
 def vector_norm(
     x: Any,
     /,
@@ -88,6 +91,7 @@ def vector_norm(
 
 
 @replayed(1)
+@in_float32
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """The norms of matrices.
 

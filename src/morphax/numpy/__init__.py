@@ -295,6 +295,8 @@ if _TYPE_CHECKING:
     from ..numpy.windows import kaiser as kaiser
     from . import fft as fft
     from . import linalg as linalg
+    from .covariance import corrcoef as corrcoef
+    from .covariance import cov as cov
     from .differences import diff as diff
     from .differences import ediff1d as ediff1d
     from .differences import gradient as gradient
@@ -313,6 +315,10 @@ if _TYPE_CHECKING:
     from .floats import nan_to_num as nan_to_num
     from .floats import nextafter as nextafter
     from .floats import spacing as spacing
+    from .histograms import histogram as histogram
+    from .histograms import histogram2d as histogram2d
+    from .histograms import histogram_bin_edges as histogram_bin_edges
+    from .histograms import histogramdd as histogramdd
     from .matrices import diag as diag
     from .matrices import diagflat as diagflat
     from .matrices import eye as eye
@@ -411,12 +417,6 @@ if _TYPE_CHECKING:
     from .scalar_types import uint32 as uint32
     from .scalar_types import uint64 as uint64
     from .scalar_types import unsignedinteger as unsignedinteger
-    from .statistics import corrcoef as corrcoef
-    from .statistics import cov as cov
-    from .statistics import histogram as histogram
-    from .statistics import histogram2d as histogram2d
-    from .statistics import histogram_bin_edges as histogram_bin_edges
-    from .statistics import histogramdd as histogramdd
     from .ufuncs import add as add
     from .ufuncs import bitwise_and as bitwise_and
     from .ufuncs import bitwise_or as bitwise_or
@@ -442,6 +442,7 @@ __getattr__, __dir__ = _on_demand(
         "..numpy.blocks": ("block",),
         "..numpy.choices": ("extract", "select"),
         "..numpy.convolution": ("convolve", "correlate"),
+        "..numpy.covariance": ("corrcoef", "cov"),
         "..numpy.differences": ("diff", "ediff1d", "gradient", "unwrap"),
         "..numpy.divisors": ("gcd", "lcm"),
         "..numpy.einstein_sums": ("einsum", "einsum_path"),
@@ -475,6 +476,7 @@ __getattr__, __dir__ = _on_demand(
             "logspace",
             "meshgrid",
         ),
+        "..numpy.histograms": ("histogram", "histogram2d", "histogram_bin_edges", "histogramdd"),
         "..numpy.index_tricks": ("c_", "index_exp", "mgrid", "ogrid", "r_", "s_"),
         "..numpy.insertion": ("delete", "insert", "resize", "trim_zeros"),
         "..numpy.interpolation": ("interp",),
@@ -650,14 +652,6 @@ __getattr__, __dir__ = _on_demand(
         ),
         "..numpy.sine_cardinal": ("sinc",),
         "..numpy.splitting": ("array_split", "dsplit", "hsplit", "split", "unstack", "vsplit"),
-        "..numpy.statistics": (
-            "corrcoef",
-            "cov",
-            "histogram",
-            "histogram2d",
-            "histogram_bin_edges",
-            "histogramdd",
-        ),
         "..numpy.trapezoidal_rule": ("trapezoid",),
         "..numpy.ufuncs": (
             "add",

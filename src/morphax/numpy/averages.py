@@ -268,7 +268,8 @@ def average(
         total: Any = lax.full_like(result, _number(count, result))
     else:
         a, weights = promoted_inexact("average", a, _along(weights, a, axis))
-        (a, target), (weights, _) = [_inexact("average", x, None) for x in (a, weights)]
+        a, wide, target = _inexact("average", a, None)
+        a, weights = convert(a, wide), convert(weights, wide)
         total = sum(broadcast_to(weights, a.aval.shape), axis, keepdims=keepdims)
         result = lax.div(sum(lax.mul(a, weights), axis, keepdims=keepdims), total)
         if result.aval.dtype != target:

@@ -62,7 +62,7 @@ def test_a_large_array_of_which_a_loop_touches_windows() -> None:
     def whole(a: Any) -> Any:
         return jax.lax.fori_loop(0, 10, lambda _, c: 0.5 * c + a, a)
 
-    x = np.random.default_rng(0).normal(size=1 << 17).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=1 << 19).astype(np.float32)
     for f, engine in ((filled, "native"), (taken, "native"), (whole, "xla")):
         with jax.cpu_engine("auto"):
             assert str(jax.jit(f).lower(x).compile().as_text("engine")).startswith(

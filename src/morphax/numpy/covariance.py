@@ -74,16 +74,20 @@ def cov(
         Array([[ 1., -1.],
                [-1.,  1.]], dtype=float32)
     """
-    target = _covariance_type("cov", (m, y), aweights, dtype)
+    target = _covariance_type("cov", _given(m, y), aweights, dtype)
     less = (0 if bias else 1) if ddof is None else _degrees(ddof)
     return convert(_covariance(m, y, rowvar, less, fweights, aweights, wide_enough(target)), target)
+
+
+def _given(m: Any, y: Any) -> Sequence[Any]:
+    return (m,) if y is None else (m, y)
 
 
 def _covariance_type(name: str, samples: Sequence[Any], aweights: Any, dtype: Any) -> Any:
     """The dtype of the result: what is asked for, or that of all operands."""
     if dtype is not None:
         return _dtype_of_means(name, dtype)
-    common, weak = inexact_type("cov", *[as_array("cov", v) for v in samples if v is not None])
+    common, weak = inexact_type("cov", *[as_array("cov", v) for v in samples])
     given = None if aweights is None else as_array("cov", aweights).aval.dtype
     if given is not None and dtypes.issubdtype(given, np.inexact):
         common, _ = dtypes.promote(((common, weak), (given, False)))
@@ -94,7 +98,7 @@ def _covariance(
     m: Any, y: Any, rowvar: bool, less: Any, fweights: Any, aweights: Any, dtype: Any
 ) -> Any:
     """The covariance matrix, computed in `dtype`."""
-    given = [as_array("cov", v) for v in ((m,) if y is None else (m, y))]
+    given = [as_array("cov", v) for v in _given(m, y)]
     if aweights is not None:
         aweights = convert(as_array("cov", aweights), real_dtype(dtype))
     x = concatenate([_samples("cov", v, rowvar, dtype) for v in given], 0)
@@ -188,7 +192,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
         Array([[ 1., -1.],
                [-1.,  1.]], dtype=float32)
     """
-    target = _covariance_type("corrcoef", (x, y), None, dtype)
+    target = _covariance_type("corrcoef", _given(x, y), None, dtype)
     c = cov(x, y, rowvar, dtype=wide_enough(target))
     return convert(_normalized(c), target)
 

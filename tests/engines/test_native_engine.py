@@ -432,8 +432,8 @@ def test_larger_arrays_where_there_are_few_processors(monkeypatch: pytest.Monkey
     assert chosen(lambda a: a.reshape(512, -1).T * 2, 1 << 18, 2) == "engine xla"
     assert chosen(twice, (1 << 22) + 1, 2) == "engine xla"
     assert chosen(loop, 1 << 14, 2) == "engine native"
-    assert chosen(loop, 1 << 18, 2) == "engine native"
-    assert chosen(loop, (1 << 18) + 1, 2) == "engine xla"
+    assert chosen(loop, 1 << 17, 2) == "engine native"
+    assert chosen(loop, (1 << 17) + 1, 2) == "engine xla"
     assert chosen(loop, (1 << 14) + 1, 64) == "engine xla"
     assert chosen(lax.bessel_i0e, 1 << 17, 2) == "engine xla"
     x = np.random.default_rng(0).normal(size=1 << 17).astype(np.float32)

@@ -47,8 +47,8 @@ _MARGIN_OF_ROWS: Final = 2.0
 _CLEAR: Final = 1.1
 """So much longer is what XLA takes for certain, where steps of a loop work on large arrays."""
 
-_LARGE_IN_LOOPS: Final = 1 << 18
-"""Elements: larger arrays are none that steps work on, but parts of them."""
+_SHARED_IN_LOOPS: Final = 1 << 16
+"""Elements: of larger arrays XLA's threads share what a step does."""
 
 _LONGEST: Final = 5e6
 _LONGEST_OF_SCALARS: Final = 1e8
@@ -92,11 +92,10 @@ def judged(program: LoopProgram) -> Verdict:
     if is_of_vectors and While in kinds_of(program.body):
         xla *= _SLOWEST
     is_in_loops = work.steps > 0 and largest > _SHARED_BY_XLA
-    if is_in_loops and not _gains_in_loops(work, of_scalars):
+    if is_in_loops and not _gains_in_loops(work, of_scalars, largest):
         return Verdict(False, f"steps of a loop go through arrays of up to {largest} elements")
     margin = _MARGIN_OF_LONG if work.statements > _MANY_STATEMENTS else MARGIN
-    is_large = largest > (_LARGE_IN_LOOPS if is_in_loops else LARGE)
-    is_large = is_large and not (is_of_vectors or _are_few_pairs(program))
+    is_large = largest > LARGE and not (is_of_vectors or _are_few_pairs(program))
     if is_large and (work.steps or NATIVE["accesses"] * work.far > _LITTLE * native):
         return Verdict(False, f"an array of {largest} elements is gone through one by one")
     if largest > _SHARED_BY_XLA:
@@ -120,17 +119,20 @@ def judged(program: LoopProgram) -> Verdict:
     return Verdict(xla > margin * native, times)
 
 
-def _gains_in_loops(work: Work, of_scalars: float) -> bool:
+def _gains_in_loops(work: Work, of_scalars: float, largest: int) -> bool:
     """Whether it is clear that steps of a loop on large arrays take us less time.
 
     What functions take is measured.  Long rows of operations take either engine as long; of all
     else, such as what is moved, half of XLA's time in small programs is left where arrays fill the
-    nearest caches.
+    nearest caches.  Of larger ones its threads share each step.
     """
     native, functions = nanoseconds(work, NATIVE), XLA["by_xla"] * work.by_xla
     operations = NATIVE["wide_operations"] * work.wide_operations
     rest = nanoseconds(work, XLA) - functions - XLA["wide_operations"] * work.wide_operations
-    return of_scalars < _SMALL * native and functions + operations + rest / 2 > _CLEAR * native
+    known = functions + operations + rest / 2
+    if largest > _SHARED_IN_LOOPS:
+        known = _shared(known)
+    return of_scalars < _SMALL * native and known > _CLEAR * native
 
 
 def _doubt(program: LoopProgram, work: Work, largest: int) -> str | None:

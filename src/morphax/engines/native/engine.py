@@ -32,8 +32,8 @@ _FEW_PROCESSORS: Final = 4
 _MOST_ON_FEW_PROCESSORS: Final = 1 << 17
 """The same of these outside of loops, where there are not more: to start threads takes as long."""
 
-_MOST_IN_LOOPS: Final = 1 << 18
-"""The same of others in loops, where XLA uses one thread."""
+_MOST_IN_LOOPS: Final = 1 << 17
+"""The same of others in loops, which are judged by what their steps take."""
 
 _MOST_ONCE: Final = 1 << 22
 """The same of others outside of loops, whose times are known best."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, final
 
@@ -104,7 +104,7 @@ class _Updates:
         self.places = places
         self.owner = {place.buffer: i for i, place in enumerate(places)}
         own = {*arrays.values()}
-        self.read = {i: _places_read(x, own) for i, x in arrays.items()}
+        self.read = {i: x.places_read(own) for i, x in arrays.items()}
         self.readers: dict[Buffer, set[int]] = {buffer: set() for buffer in self.owner}
         for i, found in self.read.items():
             for place in found:
@@ -137,22 +137,6 @@ class _Updates:
 
     def _is_free(self, number: int) -> bool:
         return number in self.candidates and self.readers[self.places[number].buffer] <= {number}
-
-
-def _places_read(value: Value, own: Set[Value]) -> set[Place]:
-    """Where elements lie that a value is made of, but for those of values among `own`."""
-    if value.place is not None:
-        return {value.place}
-    found: set[Place] = set()
-    seen, rest = {value}, [value]
-    while rest:
-        for x in rest.pop().made_of:
-            if x.place is not None:
-                found.add(x.place)
-            elif x not in seen and x not in own:
-                seen.add(x)
-                rest.append(x)
-    return found
 
 
 def steps_at_once(b: Builder, jaxpr: Jaxpr, initial: Sequence[Value], length: int) -> int:

@@ -13,7 +13,7 @@ Views (slices, transposed axes, repetition) of placed values are placed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple, final
 
@@ -174,20 +174,24 @@ class Value:
 
     @property
     def sources(self) -> set[Buffer]:
-        """The buffers that its elements are made of, now.
+        """The buffers that its elements are made of, now."""
+        return {place.buffer for place in self.places_read()}
+
+    def places_read(self, but: Set[Value] = frozenset()) -> set[Place]:
+        """Where its elements lie, or those that it is made of, now; not by way of values `but`.
 
         What a pending value is made of may be stored after it has come into being, and is read from
         there then.
         """
         if self.place is not None:
-            return {self.place.buffer}
-        found: set[Buffer] = set()
+            return {self.place}
+        found: set[Place] = set()
         seen, rest = {self}, [self]
         while rest:
             for x in rest.pop().made_of:
                 if x.place is not None:
-                    found.add(x.place.buffer)
-                elif x not in seen:
+                    found.add(x.place)
+                elif x not in seen and x not in but:
                     seen.add(x)
                     rest.append(x)
         return found

@@ -90,3 +90,21 @@ def test_steps_on_large_arrays_are_machine_code_where_that_is_clear(
     with jax.cpu_engine("auto"):
         text = jax.jit(run).lower(jnp.ones(shape, jnp.float32)).compile().as_text("engine")
     assert text.startswith("engine native") is accepts, text
+
+
+def test_what_steps_read_in_windows_is_not_what_they_work_on() -> None:
+    """A long sequence of few numbers each is large, and its steps are not."""
+
+    def run(w: Any, xs: Any) -> Any:
+        def step(state: Any, x: Any) -> Any:
+            h, c = state
+            i, f, g, o = jnp.split(jnp.concatenate([x, h]) @ w, 4)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o) * jnp.tanh(c)
+            return (h, c), h
+
+        return lax.scan(step, (jnp.zeros(16), jnp.zeros(16)), xs)[1]
+
+    with jax.cpu_engine("auto"):
+        lowered = jax.jit(run).lower(jnp.ones((32, 64)), jnp.ones((2000, 16)))
+        assert lowered.compile().as_text("engine").startswith("engine native")

@@ -78,8 +78,13 @@ _LARGEST_PRODUCT: Final = 1 << 18
 _SLOWEST: Final = 1.5
 
 
-def judged(program: LoopProgram) -> Verdict:
-    """Whether machine code is expected to be faster than XLA's, and why."""
+def judged(program: LoopProgram, in_loops: int = 0) -> Verdict:
+    """Whether machine code is expected to be faster than XLA's, and why.
+
+    Args:
+        program: what would be compiled.
+        in_loops: elements of the largest array that steps of loops work on, where that is large.
+    """
     plans = plans_kept(program)
     work = work_of(program, plans=plans)
     largest = max([x.size for x in (*program.inputs, *program.outputs)], default=0)
@@ -91,9 +96,9 @@ def judged(program: LoopProgram) -> Verdict:
     is_of_vectors = not work.steps and of_scalars < _LITTLE * native
     if is_of_vectors and While in kinds_of(program.body):
         xla *= _SLOWEST
-    is_in_loops = work.steps > 0 and largest > _SHARED_BY_XLA
-    if is_in_loops and not _gains_in_loops(work, of_scalars, largest):
-        return Verdict(False, f"steps of a loop go through arrays of up to {largest} elements")
+    is_in_loops = work.steps > 0 and in_loops > 0
+    if is_in_loops and not _gains_in_loops(work, of_scalars, in_loops):
+        return Verdict(False, f"steps of a loop go through arrays of up to {in_loops} elements")
     margin = _MARGIN_OF_LONG if work.statements > _MANY_STATEMENTS else MARGIN
     is_large = largest > LARGE and not (is_of_vectors or _are_few_pairs(program))
     if is_large and (work.steps or NATIVE["accesses"] * work.far > _LITTLE * native):
@@ -119,7 +124,7 @@ def judged(program: LoopProgram) -> Verdict:
     return Verdict(xla > margin * native, times)
 
 
-def _gains_in_loops(work: Work, of_scalars: float, largest: int) -> bool:
+def _gains_in_loops(work: Work, of_scalars: float, in_loops: int) -> bool:
     """Whether it is clear that steps of a loop on large arrays take us less time.
 
     What functions take is measured.  Long rows of operations take either engine as long; of all
@@ -130,7 +135,7 @@ def _gains_in_loops(work: Work, of_scalars: float, largest: int) -> bool:
     operations = NATIVE["wide_operations"] * work.wide_operations
     rest = nanoseconds(work, XLA) - functions - XLA["wide_operations"] * work.wide_operations
     known = functions + operations + rest / 2
-    if largest > _SHARED_IN_LOOPS:
+    if in_loops > _SHARED_IN_LOOPS:
         known = _shared(known)
     return of_scalars < _SMALL * native and known > _CLEAR * native
 

@@ -62,10 +62,11 @@ class NativeEngine(Engine):
             return Verdict(False, outside)
         if options.cpu_engine == "native":
             return Verdict(True, "jax_cpu_engine is 'native'")
-        if doubt := _doubt(jaxpr):
+        doubt, in_loops = _doubt(jaxpr)
+        if doubt:
             return Verdict(False, doubt)
         try:
-            verdict: Verdict = native.judged(native.translated(jaxpr, options).loops)
+            verdict: Verdict = native.judged(native.translated(jaxpr, options).loops, in_loops)
         except loops.NotALoopProgram as error:
             return Verdict(False, str(error))
         except RecursionError:
@@ -124,32 +125,36 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
     return ""
 
 
-def _doubt(jaxpr: Jaxpr) -> str:
-    """Why a program is not even translated to be judged; empty if it is."""
+def _doubt(jaxpr: Jaxpr) -> tuple[str, int]:
+    """Why a program is not even translated to be judged; empty if it is.
+
+    And how many elements the largest array has that steps of its loops work on, if it is so large
+    that they are judged by that.
+    """
     if fault := fault_of_compiler():
-        return fault
+        return fault, 0
     if not jaxpr.eqns and _largest_size(jaxpr) > _MOST_ELEMENTS:
-        return "XLA hands on what it is given"
+        return "XLA hands on what it is given", 0
     programs, count, gains = [(jaxpr, False)], 0, False
     sizes = {False: 0, True: 0}  # the largest outside of loops, and in them
     while programs:
         program, is_repeated = programs.pop()
         count += len(program.eqns)
         if count > MOST_OPERATIONS:
-            return f"the program has more than {MOST_OPERATIONS} operations"
+            return f"the program has more than {MOST_OPERATIONS} operations", 0
         largest = _largest_worked_on(program) if is_repeated else _largest_size(program)
         sizes[is_repeated] = max(sizes[is_repeated], largest)
         for eqn in _unlike(program.eqns):
             own = program_in_place_of(eqn, "cpu")
             if doubt := (own is None and _doubt_of(eqn)) or _doubt_of_size(eqn, is_repeated):
-                return doubt
+                return doubt, 0
             gains = gains or (own is None and _gains(eqn))
             inner = _written(eqn) if own is None else [own]
             programs += [(x, is_repeated or eqn.primitive.repeats_programs) for x in inner]
     for is_repeated, size in sizes.items():
         if size > _most_elements(is_repeated, gains):
-            return f"an array has {size} elements, which is much"
-    return ""
+            return f"an array has {size} elements, which is much", 0
+    return "", 0 if gains or sizes[True] <= _MOST_ELEMENTS else sizes[True]
 
 
 def _written(eqn: Equation) -> Iterable[Jaxpr]:

@@ -13,9 +13,8 @@ from typing import Any, final
 from ...array import Array
 from ...config import current as current_config
 from ...core import Jaxpr, apply_jaxpr
-from ...runtime.devices import host_is_default
 from ...util.memo import MemoTable, missing
-from ..choice import preferred_engines
+from .eager import allow_short_ways
 from .kernel_program import kernel_program
 from .kernels import KernelCall
 
@@ -70,7 +69,6 @@ def known_kernels(operands: Sequence[Any], *jaxprs: Jaxpr) -> Callable[..., Any]
 
 def _are_at_home(operands: Sequence[Any]) -> bool:
     """Whether to call kernels is all there is to do, as `eager.py` asks for one operation."""
-    config = current_config()
-    if config.debugs_execution or preferred_engines or not host_is_default(config):
+    if not allow_short_ways(current_config()):
         return False
     return all([type(x) is Array and not x._committed and x._host is not None for x in operands])

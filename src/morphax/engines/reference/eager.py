@@ -134,8 +134,7 @@ def known_application(
     NotImplemented where it was not, or not of late, or where there is more to do than to call its
     kernel at home.
     """
-    config = current_config()
-    if config.debugs_execution or preferred_engines or not host_is_default(config):
+    if not allow_short_ways(current_config()):
         return NotImplemented
     if any([type(x) is not Array or x._committed or x._host is None for x in operands]):
         return NotImplemented
@@ -146,6 +145,11 @@ def known_application(
     if call is None or not call.is_plain:
         return NotImplemented
     return call([x._host for x in operands])
+
+
+def allow_short_ways(config: Config) -> bool:
+    """Whether nothing watches execution, and the host's memory is where it happens."""
+    return not (preferred_engines or config.debugs_execution) and host_is_default(config)
 
 
 def _debugged(

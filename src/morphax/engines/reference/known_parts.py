@@ -17,10 +17,9 @@ import numpy as np
 from ...array import Array
 from ...config import current as current_config
 from ...core import current_trace, root_trace
-from ...runtime.devices import host_is_default
 from ...util.compiled import part, twin_in
 from ...util.memo import MemoTable
-from ..choice import preferred_engines
+from .eager import allow_short_ways
 from .float_errors import ignore_float_errors, restore_float_errors
 
 _ROOT = root_trace()
@@ -98,8 +97,7 @@ def known_update(
 
 def _may_be_short() -> bool:
     config = current_config()
-    is_plain = current_trace() is _ROOT and not (preferred_engines or config.debugs_execution)
-    return is_plain and config.known_parts and host_is_default(config)
+    return current_trace() is _ROOT and config.known_parts and allow_short_ways(config)
 
 
 def _numbers_of(x: Any) -> np.ndarray[Any, Any] | None:

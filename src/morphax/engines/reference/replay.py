@@ -17,7 +17,6 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from ... import dtypes
-from ...config import Config
 from ...config import current as current_config
 from ...core import (
     Calls,
@@ -35,13 +34,12 @@ from ...core import (
     stage_closed,
 )
 from ...core.trace import Trace
-from ...runtime.devices import host_is_default
 from ...util.compiled import twin_in
 from ...util.frames import NOWHERE
 from ...util.host_memory import pooled
 from ...util.memo import MemoTable, missing
 from ..choice import preferred_engines
-from .eager import compiled
+from .eager import allow_short_ways, compiled
 from .kernel_program import kernel_program
 from .kernels import KernelCall, are_large
 from .placed_replay import PlacedPrograms, placed_program, where_placed
@@ -195,7 +193,7 @@ class _Replay:
         """The arguments as a call of which a program may be known has them; `None` if they are."""
         config = current_config()
         # A copy is a transfer, which may be watched.
-        if not _may_be_replayed(config) or config.transfer_guard_host_to_device is not None:
+        if not allow_short_ways(config) or config.transfer_guard_host_to_device is not None:
             return None
         return with_own_arrays(*self._parameters, args, kwargs)
 
@@ -233,7 +231,7 @@ class _Replay:
         if is_roots(trace, args, kwargs):
             with set_current_trace(_ROOT):
                 return call(*args, **kwargs)
-        if not _may_be_replayed(current_config()):
+        if not allow_short_ways(current_config()):
             return None
         if self._transformed is None:
             stage = functools.partial(_staged, self._function)
@@ -254,7 +252,7 @@ def known_result(
     NotImplemented where no program is known yet, or none that was asked for of late.
     """
     config = current_config()
-    if current_trace() is not _ROOT or not _may_be_replayed(config):
+    if current_trace() is not _ROOT or not allow_short_ways(config):
         return None
     inputs: list[Any] = []
     signature = signature_of(positions, roles, args, kwargs, inputs)
@@ -264,10 +262,6 @@ def known_result(
     if program is missing:
         return NotImplemented
     return None if program is None else program(inputs)
-
-
-def _may_be_replayed(config: Config) -> bool:
-    return not (preferred_engines or config.debugs_execution) and host_is_default(config)
 
 
 def _is_first(

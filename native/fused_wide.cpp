@@ -2,7 +2,6 @@
 //
 // What `fused_operations.cpp` says holds for them too: results are rounded exactly, but for those
 // of complex numbers, which are words of 64 bits here.
-#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -37,7 +36,6 @@ MORPHAX_TERNARY(mul_add_f64, f64, f64, x* y + z)
 MORPHAX_BINARY(add_u64, u64, u64, x + y)
 MORPHAX_BINARY(sub_u64, u64, u64, x - y)
 MORPHAX_BINARY(mul_u64, u64, u64, x* y)
-MORPHAX_BINARY(pow_f64, f64, f64, std::pow(x, y))
 
 MORPHAX_UNARY(neg_f64, f64, f64, -x)
 MORPHAX_UNARY(neg_u64, u64, u64, u64{0} - x)
@@ -185,12 +183,12 @@ MORPHAX_UNARY(second_half, u64, u32, static_cast<u32>(kLowComesFirst ? x >> 32 :
 
 #define MORPHAX_WIDE(NAME, OPERANDS, LOOP) {NAME, OPERANDS, LOOP, nullptr, true}
 
+// Without powers of doubles: which library NumPy takes them from depends on the processor.
 constexpr Operation kOperations[] = {
     MORPHAX_WIDE("add_float64", 2, add_f64),
     MORPHAX_WIDE("sub_float64", 2, sub_f64),
     MORPHAX_WIDE("mul_float64", 2, mul_f64),
     MORPHAX_WIDE("div_float64", 2, div_f64),
-    MORPHAX_WIDE("pow_float64", 2, pow_f64),
     MORPHAX_WIDE("log_scaled_factorial_float64", 1, deviances::wide_log_scaled_factorial),
     MORPHAX_WIDE("deviance_float64", 3, deviances::wide_deviance),
     MORPHAX_WIDE("density_deviance_float64", 3, deviances::wide_density_deviance),

@@ -14,5 +14,5 @@ MOST_OPERATIONS: Final = 200_000
 MOST_STATEMENTS: Final = 400_000
 """The same of statements of the loop program."""
 
-WORTH_DIVIDING: Final = 8e4
+WORTH_DIVIDING: Final = 5e4
 """A loop that is expected to take so many nanoseconds is made by several threads."""

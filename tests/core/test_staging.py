@@ -16,7 +16,7 @@ import morphax.numpy as jnp
 from morphax import errors, lax
 from morphax.config.contexts import enable_x64
 from morphax.control.jit.jit import jit
-from morphax.control.loops.loops import fori_loop
+from morphax.control.loops.while_loops import fori_loop
 from morphax.core import (
     DebugInfo,
     Literal,

@@ -15,7 +15,7 @@ from morphax.config import enable_x64
 from morphax.control.branches.branching import cond
 from morphax.control.callbacks.pure_callback import pure_callback
 from morphax.control.jit.jit import jit
-from morphax.control.loops.loops import while_loop
+from morphax.control.loops.while_loops import while_loop
 from morphax.core.dims import SymbolicDim, symbol, symbols_in
 from morphax.engines.xla.executable import Executable
 from morphax.engines.xla.mlir_context import parsed

@@ -11,7 +11,7 @@ import pytest
 from morphax import core, lax
 from morphax.config import enable_x64
 from morphax.control.jit.jit import jit
-from morphax.control.loops.loops import scan
+from morphax.control.loops.scans import scan
 from morphax.lax.shape.dce_sink import dce_sink_p
 from morphax.parallel.varying import pvary_p
 from morphax.transforms.derivatives import jvp, vjp

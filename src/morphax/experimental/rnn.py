@@ -20,7 +20,7 @@ from typing import Any
 
 from .. import numpy as jnp
 from .. import random
-from ..control.loops.loops import scan
+from ..control.loops.scans import scan
 from ..lax.elementwise.hyperbolic import tanh as tanh
 from ..nn.activations import sigmoid
 from ..transforms.derivatives import vjp

@@ -13,7 +13,7 @@ from .. import tree
 from ..array import Array
 from ..control.custom.custom_vjp import custom_vjp
 from ..control.jit.jit import jit
-from ..control.loops.loops import map as map_over
+from ..control.loops.scans import map as map_over
 from ..core import BatchAxes, ShapedArray, aval_of, not_differentiable, not_linear
 from ..core.dims import Dim, SymbolicDim, symbols_in
 from ..core.size_solutions import Check, Origin, checks, origins, size_name, substituted

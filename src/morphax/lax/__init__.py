@@ -239,11 +239,11 @@ if _TYPE_CHECKING:
     from ..control.custom.custom_linear_solve import custom_linear_solve as custom_linear_solve
     from ..control.custom.custom_linear_solve import linear_solve_p as linear_solve_p
     from ..control.custom.custom_root import custom_root as custom_root
-    from ..control.loops.loops import fori_loop as fori_loop
-    from ..control.loops.loops import map as map
-    from ..control.loops.loops import scan as scan
-    from ..control.loops.loops import while_loop as while_loop
     from ..control.loops.scan_primitive import scan_p as scan_p
+    from ..control.loops.scans import map as map
+    from ..control.loops.scans import scan as scan
+    from ..control.loops.while_loops import fori_loop as fori_loop
+    from ..control.loops.while_loops import while_loop as while_loop
     from ..control.loops.while_primitive import while_p as while_p
     from ..control.scatter_apply import scatter_apply as scatter_apply
     from ..control.scatter_apply import scatter_apply_p as scatter_apply_p
@@ -419,7 +419,8 @@ __getattr__, __dir__ = _on_demand(
         "..control.composite": ("composite",),
         "..control.custom.custom_linear_solve": ("custom_linear_solve", "linear_solve_p"),
         "..control.custom.custom_root": ("custom_root",),
-        "..control.loops.loops": ("fori_loop", "map", "scan", "while_loop"),
+        "..control.loops.scans": ("map", "scan"),
+        "..control.loops.while_loops": ("fori_loop", "while_loop"),
         "..control.loops.scan_primitive": ("scan_p",),
         "..control.loops.while_primitive": ("while_p",),
         "..control.scatter_apply": ("scatter_apply", "scatter_apply_p"),

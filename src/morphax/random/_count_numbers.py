@@ -21,7 +21,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import lax
-from ..control.loops.loops import while_loop
+from ..control.loops.while_loops import while_loop
 from ..core import aval_of, not_differentiable
 from ..lax.elementwise.special import lgamma_of_draws_p
 from ..lax.random.key_use import random_clone_p

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
-from ..control.loops.loops import scan
+from ..control.loops.scans import scan
 from ..core import aval_of, current_trace
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError

@@ -23,7 +23,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import lax
-from ..control.loops.loops import while_loop
+from ..control.loops.while_loops import while_loop
 from ..core import aval_of
 from ..dtypes import bfloat16
 from ..runtime.native_calls import DRAW_GENERATORS

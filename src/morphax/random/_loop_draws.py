@@ -22,7 +22,7 @@ from ..array import Array
 from ..config import current as current_config
 from ..config import override
 from ..control.jit.jit import jit
-from ..control.loops.loops import scan
+from ..control.loops.scans import scan
 from ..core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, not_linear
 from ..core.staging import stage_closed
 from ..engines import loops

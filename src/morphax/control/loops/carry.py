@@ -18,6 +18,13 @@ from ...tree import PyTreeDef
 from ...util.messages import message
 from ..closing import converted_results
 
+_NO_KWARGS = tree.structure({})
+
+
+def arguments_tree(*trees: PyTreeDef) -> PyTreeDef:
+    """The structure of the arguments of a call by position."""
+    return tree.treedef_tuple((tree.treedef_tuple(trees), _NO_KWARGS))
+
 
 class Carry(NamedTuple):
     """A body traced with a carry whose weak types are those that it keeps.

@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import tree
 from ..custom.custom_vmap import custom_vmap
-from .loops import map as map_members
+from .scans import map as map_members
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from . import windows as windows
     from .builder import Builder as Builder
     from .builder import NotALoopProgram as NotALoopProgram
+    from .extremes import FEWEST_IN_GROUPS as FEWEST_IN_GROUPS
     from .extremes import place_of_extreme as place_of_extreme
     from .operations import SIGNATURES as SIGNATURES
     from .operations import cost_of as cost_of
@@ -71,7 +72,7 @@ __getattr__, __dir__ = _on_demand(
     ),
     {
         ".builder": ("Builder", "NotALoopProgram"),
-        ".extremes": ("place_of_extreme",),
+        ".extremes": ("FEWEST_IN_GROUPS", "place_of_extreme"),
         ".operations": ("SIGNATURES", "cost_of"),
         ".program": ("BOOL", "INDEX", "ORIGIN", "Index", "LoopProgram", "Operand"),
         ".reductions": ("accumulated", "reduced"),

@@ -20,8 +20,9 @@ from .values import Indices, Place, Value
 
 # So many are vectors enough that one does not wait for another.
 _LANES = 64
-# A row of fewer groups is gone through one by one.
-_FEWEST_GROUPS = 4
+FEWEST_IN_GROUPS = 4 * _LANES
+"""Elements of a row; a shorter one is gone through one by one, by vectors of rows."""
+
 _MOST_PLACES = 2**31 - 1
 
 
@@ -42,7 +43,7 @@ def place_of_extreme(b: Builder, out: Any, x: Value, axis: int, better: str) -> 
         found = _behind(place, before)
         if math.prod(behind) > 1:
             row.write_beside(before, found)
-        elif _FEWEST_GROUPS * _LANES <= n <= _MOST_PLACES:
+        elif FEWEST_IN_GROUPS <= n <= _MOST_PLACES:
             row.write_groups(before, found)
         else:
             row.write_singly(before, found)

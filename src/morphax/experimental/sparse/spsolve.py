@@ -20,7 +20,7 @@ import numpy as np
 from ... import dtypes, lax
 from ... import numpy as jnp
 from ...control.callbacks.pure_callback import pure_callback
-from ...control.loops.loops import map as map_members
+from ...control.loops.scans import map as map_members
 from ...core import (
     BatchAxes,
     Operand,

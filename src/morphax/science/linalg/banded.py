@@ -19,7 +19,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_linear_solve import custom_linear_solve
 from ...control.jit.jit import jit
-from ...control.loops.loops import scan
+from ...control.loops.scans import scan
 from ...lax.elementwise.convert import convert
 from ...lax.ground.axes import integer
 from ...util.messages import described

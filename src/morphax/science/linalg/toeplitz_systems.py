@@ -12,7 +12,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_linear_solve import custom_linear_solve
 from ...control.jit.jit import jit
-from ...control.loops.loops import scan
+from ...control.loops.scans import scan
 from ..arguments import inexact, refuse_shape
 
 _WHERE = "science.linalg.solve_toeplitz"

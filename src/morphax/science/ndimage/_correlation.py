@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
-from ...control.loops.loops import scan
+from ...control.loops.scans import scan
 from ...lax.elementwise.convert import convert
 from ...lax.ground.axes import canonical_axis
 from ...numpy.operands import of_one_dtype

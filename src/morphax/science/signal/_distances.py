@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import numpy as jnp
 from ...control.jit.jit import jit
-from ...control.loops.loops import fori_loop, while_loop
+from ...control.loops.while_loops import fori_loop, while_loop
 
 _OPEN, _STAYS, _GONE = np.int8(0), np.int8(1), np.int8(2)
 

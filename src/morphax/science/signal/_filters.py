@@ -19,7 +19,7 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...control.jit.jit import jit
-from ...control.loops.loops import scan
+from ...control.loops.scans import scan
 from ...lax.ground.axes import canonical_axis
 from ...scipy.linalg.special_matrices import companion
 from ..arguments import inexact, known, refuse, refuse_shape

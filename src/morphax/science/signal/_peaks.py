@@ -16,7 +16,7 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...control.jit.jit import jit
-from ...control.loops.loops import scan
+from ...control.loops.scans import scan
 from ...lax.ground.axes import integer
 from ..arguments import array, inexact, known_number, refuse, refuse_shape
 from ._distances import far_apart

@@ -16,7 +16,7 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...control.jit.jit import jit
-from ...control.loops.loops import fori_loop, while_loop
+from ...control.loops.while_loops import fori_loop, while_loop
 
 
 def prominences_of(

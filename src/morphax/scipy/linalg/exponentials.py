@@ -20,7 +20,7 @@ from ... import dtypes, lax
 from ... import numpy as jnp
 from ...array import Array
 from ...control.branches.branching import cond
-from ...control.loops.loops import scan
+from ...control.loops.scans import scan
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...numpy.linalg.operands import inexact_arrays, square_matrices

@@ -95,25 +95,33 @@ def scan_elements(combine: Combine, elements: Sequence[Any], axes: Sequence[int]
     if size < 2:
         return elements
 
-    def every_other(xs: Sequence[Any], start: int, stop: int, stride: int = 2) -> list[Any]:
-        return [slice_in_dim(x, start, stop, stride, a) for x, a in zip(xs, axes, strict=True)]
+    def every_other(xs: Sequence[Any], start: int, stop: int) -> list[Any]:
+        return [slice_in_dim(x, start, stop, 2, a) for x, a in zip(xs, axes, strict=True)]
+
+    def first(xs: Sequence[Any], count: int) -> list[Any]:
+        return [_first(x, count, a) for x, a in zip(xs, axes, strict=True)]
 
     pairs = combine(every_other(elements, 0, size - 1), every_other(elements, 1, size))
     odd = scan_elements(combine, pairs, axes)
     even = every_other(elements, 0, 1)
     if size > 2:
-        between = combine(every_other(odd, 0, (size - 1) // 2, 1), every_other(elements, 2, size))
+        between = combine(first(odd, (size - 1) // 2), every_other(elements, 2, size))
         even = [concatenate(v, a) for *v, a in zip(even, between, axes, strict=True)]
     return [_interleaved(x, y, a) for x, y, a in zip(even, odd, axes, strict=True)]
 
 
+def _first(x: Any, count: int, axis: int) -> Any:
+    """The first elements along an axis."""
+    return x if aval_of(x).shape[axis] == count else slice_in_dim(x, 0, count, 1, axis)
+
+
 def _interleaved(even: Any, odd: Any, axis: int) -> Any:
     """Elements of `even` and `odd` in turn along `axis`; `even` may have one more."""
-    shape = odd.aval.shape
+    shape = aval_of(odd).shape
     count = shape[axis]
-    paired = [expand_dims(x, (axis + 1,)) for x in (slice_in_dim(even, 0, count, 1, axis), odd)]
+    paired = [expand_dims(x, (axis + 1,)) for x in (_first(even, count, axis), odd)]
     sizes = (*shape[:axis], 2 * count, *shape[axis + 1 :])
     joined = reshape(concatenate(paired, axis + 1), sizes)
-    if even.aval.shape[axis] == count:
+    if aval_of(even).shape[axis] == count:
         return joined
     return concatenate([joined, slice_in_dim(even, count, count + 1, 1, axis)], axis)

@@ -105,12 +105,15 @@ nb::object call_chain(Chain& chain, PyObject* const* operands, std::size_t count
   } else {
     const Code* code = chain.purchase.code(chain);
     const auto start = std::chrono::steady_clock::now();
+    const bool is_long = chain.experience.is_long();
     const process_end::OthersRun others_run;
-    in_parts(static_cast<std::int64_t>(chain.count), [&](std::int64_t begin, std::int64_t end) {
+    const auto piece = [&](std::int64_t begin, std::int64_t end) {
       run(chain, code, arrays, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
-    });
+    };
+    in_parts(static_cast<std::int64_t>(chain.count), piece, is_long);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     chain.purchase.spent(taken.count());
+    if (!is_long) chain.experience.add(taken.count());
   }
   return results.size() == 1 ? results.pop() : tuple_of(results.data(), results.size());
 }

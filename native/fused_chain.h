@@ -14,6 +14,7 @@
 #include "fused_code.h"
 #include "fused_operations.h"
 #include "ufunc_loops.h"
+#include "workers.h"
 
 namespace morphax::fused {
 
@@ -75,6 +76,7 @@ struct Chain {
   std::size_t registers = 0;
   std::size_t count = 1;
   Purchase purchase;
+  Experience experience;
 
   std::size_t block() const { return std::min(count, kBlock / words_of_element); }
 };

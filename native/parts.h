@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -18,6 +19,24 @@
 #include <utility>
 
 namespace morphax::parts {
+
+// Asks again and again whether something is so, for as long as it takes to wake a thread.
+template <typename Condition>
+void spin_until(Condition is_so) noexcept {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kAtMost = std::chrono::microseconds(30);
+  // To read the clock takes as long as to ask so often.
+  constexpr int kAskedAtOnce = 16;
+  const Clock::time_point end = Clock::now() + kAtMost;
+  do {
+    for (int i = 0; i < kAskedAtOnce; ++i) {
+      if (is_so()) return;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+  } while (Clock::now() < end);
+}
 
 // Parts of a computation, each done by whoever comes first.
 class Parts {
@@ -40,6 +59,8 @@ class Parts {
   }
 
   void wait() {
+    // What others have begun ends as soon as what this thread did, and to sleep takes longer.
+    spin_until([this] { return done_.load(std::memory_order_relaxed) == count_; });
     std::unique_lock lock(mutex_);
     all_done_.wait(lock, [this] { return done_ == count_; });
     if (failure_ != nullptr) std::rethrow_exception(failure_);
@@ -51,7 +72,7 @@ class Parts {
   std::atomic<std::int64_t> next_{0};
   std::mutex mutex_;
   std::condition_variable all_done_;
-  std::int64_t done_ = 0;
+  std::atomic<std::int64_t> done_{0};
   std::exception_ptr failure_;
 };
 

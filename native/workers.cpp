@@ -44,20 +44,30 @@ void Workers::Schedule(std::function<void()> task) {
     }
     if (started_ == 0) return;
     tasks_.push_back(std::move(task));
+    ++waiting_;
   }
   is_work_.notify_one();
 }
 
 void Workers::serve() noexcept {
+  bool has_worked = false;
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
+    if (has_worked) {
+      // One operation follows another: who stays awake meanwhile takes part from the start.
+      lock.unlock();
+      parts::spin_until([this] { return waiting_.load(std::memory_order_relaxed) > 0; });
+      lock.lock();
+    }
     is_work_.wait(lock, [this] { return !tasks_.empty(); });
     --idle_;
     const std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
+    --waiting_;
     lock.unlock();
     task();
+    has_worked = true;
     lock.lock();
   }
 }

@@ -75,6 +75,26 @@ def test_parts_have_the_bits_of_the_whole(size: int, dtype: Any, wide_types: Non
                 assert bits(call()) == alone, f"call {number} by {count} threads"
 
 
+@needs_threads
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [100_001, MANY - 1])
+def test_what_took_long_is_shared_and_keeps_its_bits(
+    size: int, dtype: Any, wide_types: None
+) -> None:
+    x = jnp.asarray(numbers(size, dtype, 3))
+    calls = (
+        lambda: lax.exp(x),
+        lambda: lax.erf(x) * lax.exp(-x * x) + lax.tanh(x),
+        lambda: lax.lgamma(lax.abs(x)) - lax.log1p(x * x),
+    )
+    for call in calls:
+        with sharing(1):
+            alone = bits(call())
+        with sharing(2):
+            found = {bits(call()) for _ in range(12)}
+        assert found == {alone}
+
+
 @pytest.fixture
 def wide_types() -> Iterator[None]:
     with jax.enable_x64(True):

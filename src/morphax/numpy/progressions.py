@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,9 @@ from ..lax.shape.filling import size_value
 from ..util.messages import message
 from .creation import array, placed, repeated
 from .operands import PYTHON_SCALARS, as_array, common_shape, inexact_type
+
+# Of a range from 0: what is more, or no number, NumPy refuses.
+_MOST = 1 << 53
 
 
 def _number(x: Any) -> int | float:
@@ -93,8 +97,10 @@ def arange(
     if SymbolicDim in map(type, bounds):
         return placed(_of_symbolic_length(bounds, target), device)
     values = [_number(b) for b in bounds]
-    if len(values) == 1 and isinstance(values[0], int):
-        return placed(lax.iota(target, max(values[0], 0)), device, "arange", out_sharding)
+    is_counted = len(values) == 1 and (type(values[0]) is not float or target.kind == "f")
+    if is_counted and abs(values[0]) < _MOST:
+        count = max(math.ceil(values[0]), 0)
+        return placed(lax.iota(target, count), device, "arange", out_sharding)
     low, high = (0, values[0]) if stop is None else values[:2]
     by = values[-1] if step is not None else 1
     numbers = _progression(low, high, by)
@@ -103,7 +109,7 @@ def arange(
         limits = np.iinfo(target)
         first, by = [min(max(int(x), limits.min), limits.max) for x in (low, by)]
         numbers = first + by * np.arange(numbers.size)
-    return array(numbers.astype(target), device=device, out_sharding=out_sharding)
+    return array(numbers.astype(target, copy=False), device=device, out_sharding=out_sharding)
 
 
 def _of_symbolic_length(bounds: Sequence[Any], target: Any) -> Any:

@@ -111,22 +111,25 @@ def _along(axis: int, ndim: int) -> list[int]:
 
 
 # Dtypes in which the numbers below these bounds are exact, and so are sums of two of them.
-_EXACT_BELOW = {np.dtype(np.float32): 1 << 24, np.dtype(np.int32): 1 << 31}
+_EXACT_BELOW = {
+    np.dtype(np.float32): 1 << 24,
+    np.dtype(np.float64): 1 << 53,
+    np.dtype(np.int32): 1 << 31,
+    np.dtype(np.int64): 1 << 63,
+}
 _FIRST = 1 << 12
 
 
 def _counted(size: int, dtype: Any) -> np.ndarray[Any, Any]:
-    """0, 1, 2, …: what is there again, with its length added, while it fits."""
-    if size > _EXACT_BELOW.get(dtype, 0):
+    """0, 1, 2, …: rows of as many as the first caches hold, to which the row's start is added."""
+    if size <= _FIRST or size > _EXACT_BELOW.get(dtype, 0):
         counted: np.ndarray[Any, Any] = np.arange(size).astype(dtype)
         return counted
-    out = np.empty(size, dtype)
-    done = min(size, _FIRST)
-    out[:done] = np.arange(done)
-    while done < size:
-        end = min(2 * done, size)
-        np.add(out[: end - done], dtype.type(done), out=out[done:end])
-        done = end
+    out, first = np.empty(size, dtype), np.arange(_FIRST).astype(dtype)
+    whole = size - size % _FIRST
+    starts = np.arange(0, whole, _FIRST).astype(dtype)
+    np.add(first, starts[:, None], out=out[:whole].reshape(-1, _FIRST))
+    np.add(first[: size - whole], dtype.type(whole), out=out[whole:])
     return out
 
 

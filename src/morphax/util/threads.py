@@ -1,9 +1,10 @@
 """The threads that share an eager operation on many numbers.
 
 NumPy computes with one thread.  From `WORTH_SHARING` elements on, and of fewer in chains that have
-taken long before, what is computed element by element is done in parts, by as many threads as the process has processors, at most `_MOST`: beyond
-that memory is the limit.  Parts are taken by whoever comes first, so threads that find no free
-processor delay nobody.  Results have the same bits in parts as in one piece.
+taken long before, what is computed element by element is done in parts, by as many threads as the
+process has processors, at most `_MOST`: beyond that memory is the limit.  Parts are taken by
+whoever comes first, so threads that find no free processor delay nobody.  Results have the same
+bits in parts as in one piece.
 
 ``MORPHAX_EAGER_THREADS`` in the environment sets another number; 1 divides nothing.  Programs that
 XLA compiles have threads of their own.

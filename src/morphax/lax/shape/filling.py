@@ -111,12 +111,7 @@ def _along(axis: int, ndim: int) -> list[int]:
 
 
 # Dtypes in which the numbers below these bounds are exact, and so are sums of two of them.
-_EXACT_BELOW = {
-    np.dtype(np.float32): 1 << 24,
-    np.dtype(np.float64): 1 << 53,
-    np.dtype(np.int32): 1 << 31,
-    np.dtype(np.int64): 1 << 63,
-}
+_EXACT_BELOW = {np.dtype(x): 1 << n for x, n in (("f4", 24), ("f8", 53), ("i4", 31), ("i8", 63))}
 _FIRST = 1 << 12
 
 

@@ -22,10 +22,12 @@ namespace {
 // Never destroyed: threads may use them while the process ends.
 std::atomic<Workers*> current{nullptr};
 
-// Threads are not copied by a fork, and a lock may have been held there.
-void forget() noexcept { current.store(nullptr); }
-
 }  // namespace
+
+void Workers::forget() noexcept {
+  current.store(nullptr);
+  awake_ = 0;
+}
 
 Workers& Workers::shared() noexcept {
   Workers* workers = current.load();
@@ -51,6 +53,7 @@ void Workers::Schedule(std::function<void()> task) {
 
 void Workers::serve() noexcept {
   bool has_worked = false;
+  ++awake_;
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
@@ -60,7 +63,9 @@ void Workers::serve() noexcept {
       parts::spin_until([this] { return waiting_.load(std::memory_order_relaxed) > 0; });
       lock.lock();
     }
+    --awake_;
     is_work_.wait(lock, [this] { return !tasks_.empty(); });
+    ++awake_;
     --idle_;
     const std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
@@ -81,7 +86,7 @@ std::int64_t free_processors_now() noexcept {
   if (file == nullptr) return Workers::num_threads();
   if (std::fscanf(file, "%*f %*f %*f %ld/", &running) != 1) running = 1;
   std::fclose(file);
-  return sysconf(_SC_NPROCESSORS_ONLN) - running;
+  return sysconf(_SC_NPROCESSORS_ONLN) - running + Workers::awake();
 #else
   return Workers::num_threads();
 #endif
@@ -109,7 +114,7 @@ namespace nb = nanobind;
 
 void bind(nb::module_& module) {
 #ifndef _WIN32
-  pthread_atfork(nullptr, nullptr, &forget);
+  pthread_atfork(nullptr, nullptr, &Workers::forget);
 #endif
   module.attr("worth_sharing") = kWorthSharing;
   module.def("num_threads", &Workers::num_threads, "How many threads share an operation.");

@@ -26,6 +26,12 @@ class Workers {
   // One thread does all of its work itself.
   static void set_num_threads(std::int64_t wanted) noexcept { wanted_ = wanted; }
 
+  // Threads are not copied by a fork, and a lock may have been held there.
+  static void forget() noexcept;
+
+  // How many are awake: where they look for work, they run and are free.
+  static std::int64_t awake() noexcept { return awake_; }
+
   // Has a thread call `task`, which throws nothing, soon or late.  Without a thread it is dropped:
   // who divides work (`parts.h`) does what nobody else has begun.
   void Schedule(std::function<void()> task);
@@ -33,7 +39,7 @@ class Workers {
  private:
   void serve() noexcept;
 
-  static inline std::atomic<std::int64_t> wanted_{1};
+  static inline std::atomic<std::int64_t> wanted_{1}, awake_{0};
   std::mutex mutex_;
   std::condition_variable is_work_;
   std::deque<std::function<void()>> tasks_;

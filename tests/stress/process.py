@@ -16,6 +16,9 @@ PREAMBLE = """
 import gc, os, signal, sys, threading, time
 import morphax as jax, morphax.numpy as jnp
 
+# Jobs that a shell runs in the background ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 def megabytes():
     gc.collect()
     with open("/proc/self/statm") as file:

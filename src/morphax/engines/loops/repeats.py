@@ -107,7 +107,9 @@ class _Search:
     def __init__(self, given: _Program, refused: frozenset[int]) -> None:
         self.given, self.eqns, self.refused = given, given.eqns, refused
         self.saved: dict[range, int] = {}
-        # For each period where the run ends that was looked at last, and where to try it again.
+        # For each period equations that follow those a period before, one that does not, and where
+        # to try a run again that ends at one.
+        self.followers: dict[int, range] = {}
         self.ends: dict[int, int] = {}
         self.tries: dict[tuple[int, int], tuple[int, int]] = {}
         # What is written.
@@ -186,13 +188,26 @@ class _Search:
         return self.given.weights[start + period] - self.given.weights[start]
 
     def _end_of_run(self, i: int, period: int) -> int:
-        """The first equation, two periods on or later, that does not follow the one before."""
-        end = self.ends.get(period, 0)
-        if end < i + 2 * period:
-            end = i + 2 * period
-            while end < len(self.eqns) and self._follows(end, period):
-                end += 1
-            self.ends[period] = end
+        """The first equation, two periods on or later, that does not follow the one before.
+
+        If there would be too few steps it is the start.  That is seen at the last equation of these
+        steps that does not follow, which ends all runs that begin up to two periods before it.
+        """
+        first, enough = i + 2 * period, i + _LEAST_STEPS * period
+        if first <= self.ends.get(period, -1) or enough > len(self.eqns):
+            return i
+        known = self.followers.get(period, range(0))
+        end = enough
+        while end > first:
+            end = known.start if end - 1 in known else end - 1
+            if end not in known and not self._follows(end, period):
+                self.ends[period] = end
+                self.followers[period] = range(end + 1, max(enough, known.stop))
+                return i
+        end = known.stop if enough in known else enough
+        while end < len(self.eqns) and self._follows(end, period):
+            end += 1
+        self.followers[period] = range(first, end)
         return end
 
     def _follows(self, i: int, period: int) -> bool:
@@ -278,6 +293,8 @@ class _Search:
             Equation(repeated_steps_p, tuple(operands), outvars, params, source=source)
         )
         self.saved[range(steps.start, steps.end)] = last * weight
+        # What has been stacked makes others steps.
+        self.followers, self.ends = {}, {}
 
     def _stacks(self, steps: Steps, finals: set[Var]) -> dict[tuple[int, int], Var]:
         """Variables for results that others read, of all steps, but for those that are final."""

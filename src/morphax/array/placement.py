@@ -244,6 +244,8 @@ def block_until_ready(x: Any) -> Any:
         >>> jax.block_until_ready(jax.jit(jnp.sin)(0.0))
         Array(0., dtype=float32, weak_type=True)
     """
+    if type(x) is Array:
+        return x.block_until_ready()
     waiting: list[Any] = []
     spread: list[Any] = []
     last_place, last_is_spread = None, False

@@ -138,6 +138,8 @@ ROWS: list[tuple[str, Call, type[Exception], str]] = [
     ("cov", lambda: jnp.cov(np.ones((2, 2, 2))), ValueError, "a matrix"),
     ("cov weights", lambda: jnp.cov(X, aweights=V), RuntimeError, "one weight"),
     ("histogram", lambda: jnp.histogram(X, "auto"), TypeError, "argument bins"),
+    ("histogram range", lambda: jnp.histogram(X, 3, (2, 1)), ValueError, "not beyond the last"),
+    ("histogram nan", lambda: jnp.histogram(X, 3, (np.nan, 1)), ValueError, "finite"),
     ("interp", lambda: jnp.interp(1.0, V, V[:2]), ValueError, "one size"),
     ("interp complex", lambda: jnp.interp(1j, V, V), ValueError, "real places"),
     ("interp complex xp", lambda: jnp.interp(1.0, V * 1j, V), ValueError, "real places"),

@@ -63,6 +63,21 @@ def test_what_a_real_signal_cannot_have_is_ignored(length: int) -> None:
     np.testing.assert_allclose(given, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("engine", ["native", "xla"])
+@pytest.mark.parametrize("size", [1, 2, 7, 40, 1000])
+def test_ends_of_the_spectrum_of_a_real_signal_are_real(size: int, engine: str) -> None:
+    """Otherwise the angle of a negative number could be −π."""
+    x = np.random.default_rng(size).normal(size=(30, 2, size)).astype(np.float32)
+    for lengths in ((size,), (2, size)):
+        run = jit(
+            lambda x, n=lengths: lax.fft(x, "RFFT", n), compiler_options={"jax_cpu_engine": engine}
+        )
+        for out in (np.asarray(lax.fft(x, "RFFT", lengths)), np.asarray(run(x))):
+            ends = out[:, :1, [0, -1] if size % 2 == 0 else [0]]
+            np.testing.assert_array_equal(ends.imag, 0)
+            assert len(lengths) == 2 or not np.signbit(ends.imag).any()
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_not_a_number_spreads(bad: float) -> None:
     z = np.array([1, complex(bad, bad), 0, 2, 3], np.complex64)

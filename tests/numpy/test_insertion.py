@@ -1,4 +1,4 @@
-"""`delete`: what is left is put together from its runs, however many there are."""
+"""`delete`: what is left is put together from its runs, however many there are; `trim_zeros`."""
 
 from __future__ import annotations
 
@@ -32,3 +32,12 @@ def test_few_runs_are_not_looked_up() -> None:
     assert "gather" not in jaxpr
     many = str(jax.make_jaxpr(lambda x: jnp.delete(x, np.arange(0, 100, 2)))(np.zeros(100)))
     assert "gather" in many
+
+
+def test_what_is_left_without_zeros_has_derivatives() -> None:
+    """Their places have none, and are known where the numbers are."""
+    x = jnp.array([0.0, 2.0, 0.0, 3.0, 0.0])
+    slopes = jax.grad(lambda x: (jnp.trim_zeros(x) ** 2).sum())(x)
+    np.testing.assert_array_equal(slopes, [0, 4, 0, 6, 0])
+    slopes = jax.jvp(jnp.trim_zeros, (x,), (x,))[1]
+    np.testing.assert_array_equal(slopes, [2, 0, 3])

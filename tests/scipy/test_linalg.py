@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from morphax import enable_x64, jit, tree, vmap
+from morphax import enable_x64, jit, tree, vjp, vmap
 from morphax import numpy as jnp
 from morphax.errors import ShapeError
 from morphax.scipy import linalg
@@ -104,6 +104,20 @@ def test_stacks_are_solved_at_once() -> None:
             np.testing.assert_allclose(
                 solve(stack, B), vmap(solve, (0, None))(stack, B), atol=1e-12
             )
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_derivatives_of_positive_definite_systems_are_those_of_any(lower: bool) -> None:
+    """Of A as a whole: cotangents are −A⁻ᵀ ct xᵀ, whichever triangle was read."""
+    rng = np.random.default_rng(4)
+    x, right = (rng.normal(size=s) + 1j * rng.normal(size=s) for s in ((2, 4, 4), (2, 4, 3)))
+    with enable_x64(True):
+        for a, b in ((P, B), (x @ np.conj(x.swapaxes(-1, -2)) + np.eye(4), right)):
+            value, pull = vjp(lambda a, b: linalg.solve(a, b, lower, assume_a="pos"), a, b)
+            expected, pull_of_any = vjp(linalg.solve, a, b)
+            np.testing.assert_allclose(value, expected, atol=1e-12)
+            for given, of_any in zip(pull(expected), pull_of_any(expected), strict=True):
+                np.testing.assert_allclose(given, of_any, atol=1e-12)
 
 
 def test_a_stack_of_vectors_is_deprecated() -> None:

@@ -14,6 +14,7 @@ from ..lax.elementwise.bitwise import and_p, or_p
 from ..lax.elementwise.convert import convert
 from ..lax.elementwise.selection import max_p, min_p
 from ..lax.ground.linear_structure import broadcast_to
+from .half_precision import widened
 from .integer_powers import integer_power
 from .masked_products import masked_product
 from .of_numpy import floor_divide_of_numpy, remainder_of_numpy
@@ -282,13 +283,14 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     """Quotient, rounded from the exact remainder so that the two agree, and remainder.
 
-    What the remainder towards zero leaves divides exactly, and stays finite if y is infinite.
+    What the remainder towards zero leaves divides exactly, and stays finite if y is infinite.  The
+    difference is rounded where digits are few, and the quotient would be another whole number.
     """
     rest = rem_p.bind(x, y)
-    quotient = lax.div(lax.sub(x, rest), y)
+    quotient = lax.div(lax.sub(widened(x), widened(rest)), widened(y))
     rounds_up = _rounds_up(rest, y)
     floored = lax.round(chosen(rounds_up, lax.sub(quotient, 1), quotient))
-    return convert(floored, floored.aval.dtype), chosen(rounds_up, lax.add(rest, y), rest)
+    return convert(floored, rest.aval.dtype), chosen(rounds_up, lax.add(rest, y), rest)
 
 
 def _zero(x: Any) -> Any:

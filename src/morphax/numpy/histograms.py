@@ -52,6 +52,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         return convert(edges, dtype)
     if range is not None:
         ends = members("jnp.histogram, argument range", range, "the first and the last edge")
+        _check_known_ends(ends)
         ends = [convert(as_array("histogram", end), dtype) for end in ends]
         if [end.aval.shape for end in ends] != [(), ()]:
             raise ValueError(
@@ -72,6 +73,22 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     low = where(empty, lax.sub(low, 0.5), low)
     high = where(empty, lax.add(high, 0.5), high)
     return linspace(low, high, counted("jnp.histogram, argument bins", bins) + 1)
+
+
+def _check_known_ends(ends: Sequence[Any]) -> None:
+    known = [x for x in ends if isinstance(x, (int, float, np.number)) and not np.iscomplexobj(x)]
+    if np.isfinite(np.array(known, float)).all() and (
+        len(known) < len(ends) or known == sorted(known)
+    ):
+        return
+    raise ValueError(
+        message(
+            "jnp.histogram, argument range",
+            given=f"{tuple(ends)}",
+            expected="finite numbers, the first not beyond the last",
+            fix="Pass range=(low, high).",
+        )
+    )
 
 
 def histogram(

@@ -11,6 +11,7 @@ from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..util.messages import message
 from .arithmetic import add, multiply, remainder, subtract, true_divide
+from .complex_numbers import is_complex
 from .indexing import getitem
 from .joining import concatenate
 from .of_numpy import interp_of_numpy
@@ -51,6 +52,15 @@ def interp(
             )
         )
     x = as_array("interp", x)
+    if is_complex(x) or is_complex(xp):
+        raise ValueError(
+            message(
+                "jnp.interp",
+                given=f"x of {x.aval} and xp of {xp.aval}",
+                expected="real places: complex numbers do not lie on a line",
+                fix="Take their real parts; values fp may be complex.",
+            )
+        )
     dtype, weak = inexact_type("interp", x, xp)
     x, xp = convert(x, dtype, weak), convert(xp, dtype, weak)
     # Differences of narrow values have the digits that the result has.

@@ -314,13 +314,22 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
                [0., 5.]], dtype=float32)
     """
     a, val = as_array("fill_diagonal", a), as_array("fill_diagonal", val)
-    if inplace or wrap or a.aval.ndim < 2:
+    if inplace or wrap:
         raise NotImplementedError(
             message(
                 "jnp.fill_diagonal",
-                given=f"inplace={inplace}, wrap={wrap}, {a.aval}",
-                expected="inplace=False, wrap=False, and at least two axes",
+                given=f"inplace={inplace}, wrap={wrap}",
+                expected="inplace=False, wrap=False",
                 fix="Write a = jnp.fill_diagonal(a, val, inplace=False).",
+            )
+        )
+    if a.aval.ndim < 2:
+        raise ShapeError(
+            message(
+                "jnp.fill_diagonal, argument a",
+                given=f"{a.aval}",
+                expected="an array with at least two axes",
+                fix="A vector has no diagonal; a.at[0].set(val) writes its first element.",
             )
         )
     count = min(a.aval.shape)

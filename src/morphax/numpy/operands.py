@@ -353,8 +353,9 @@ def inexact_type(name: str, *arrays: Any) -> tuple[Any, bool]:
 
 
 def concrete_values(where: str, x: Any, fix: str) -> np.ndarray[Any, Any]:
-    """The numbers of `x`, which decide the shape of a result."""
-    if isinstance(x, Tracer) and x.concrete() is None:
+    """The numbers of `x`, which decide the shape of a result: that has no derivative."""
+    known = x.concrete() if isinstance(x, Tracer) else x
+    if known is None:
         raise errors.ConcretizationTypeError(
             message(
                 where,
@@ -363,4 +364,4 @@ def concrete_values(where: str, x: Any, fix: str) -> np.ndarray[Any, Any]:
                 fix=fix,
             )
         )
-    return np.asarray(x)
+    return np.asarray(known)

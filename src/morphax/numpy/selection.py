@@ -209,7 +209,7 @@ def take_along_axis(
     Args:
         arr: array.
         indices: integers, of the shape of `arr` but along `axis`; axes of size 1 are repeated.
-        axis: axis to take along; `None` flattens both.
+        axis: axis to take along; `None` flattens `arr`, and `indices` are a vector.
         mode, fill_value: what happens out of bounds, as in `take`.
         wrap_negative_indices: whether negative indices count from the end.
 
@@ -222,7 +222,7 @@ def take_along_axis(
     """
     arr, indices = as_array("take_along_axis", arr), as_array("take_along_axis", indices)
     if axis is None:
-        arr, indices, axis = reshape(arr, -1), reshape(indices, -1), 0
+        arr, axis = reshape(arr, -1), 0
     ndim = arr.aval.ndim
     axis = canonical_axis("take_along_axis", axis, ndim)
     if aval_of(indices).ndim != ndim or not dtypes.issubdtype(aval_of(indices).dtype, np.integer):

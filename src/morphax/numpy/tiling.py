@@ -135,4 +135,13 @@ def _known_counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
 
 def _repeated_counts(repeats: Any, size: int) -> Any:
     counts = lax.convert_element_type(as_array("repeat", repeats), np.int32)
-    return counts if aval_of(counts).ndim else lax.broadcast(counts, (size,))
+    if aval_of(counts).shape not in ((), (1,), (size,)):
+        raise ShapeError(
+            message(
+                "jnp.repeat, argument repeats",
+                given=f"{aval_of(counts)} for an axis of size {size}",
+                expected="a number, or one for each element",
+                fix="Pass integers, as many as the axis has elements.",
+            )
+        )
+    return lax.broadcast_in_dim(counts, (size,), tuple(range(aval_of(counts).ndim)))

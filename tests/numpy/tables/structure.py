@@ -34,6 +34,7 @@ CREATION = [
         for dtype in (None, "int32", "bool")
     ],
     constant("full", lambda xp: xp.full((2, 3), 7)),
+    constant("full complex", lambda xp: xp.full((2,), 1j)),
     constant("full array", lambda xp: xp.full((2, 3), xp.arange(3))),
     constant("full dtype", lambda xp: xp.full((2,), 2.9, "int32")),
     constant("eye", lambda xp: xp.eye(3)),

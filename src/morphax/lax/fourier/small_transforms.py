@@ -25,6 +25,7 @@ from ..elementwise.arithmetic import mul
 from ..elementwise.complex import complex as complex_number
 from ..elementwise.complex import complex_dtype, conj, imag, real, real_dtype
 from ..elementwise.convert import convert
+from ..elementwise.selection import select
 from ..shape.filling import full_like
 from ..shape.joining import concatenate
 from ..shape.shape_operations import reshape, rev, transpose
@@ -132,8 +133,19 @@ def _over(x: Any, count: int) -> Any:
 def _of_real(x: Any, lengths: Sequence[int]) -> Any:
     *others, n = lengths
     spectrum = _last_axis(convert(x, complex_dtype(aval_of(x).dtype)))
-    kept = slice_in_dim(spectrum, 0, n // 2 + 1, axis=aval_of(x).ndim - 1)
+    kept = _as_of_real(slice_in_dim(spectrum, 0, n // 2 + 1, axis=aval_of(x).ndim - 1), n)
     return _before_last(kept, len(others), _last_axis)
+
+
+def _as_of_real(half: Any, n: int) -> Any:
+    """Half the spectrum of a real signal: at both ends it is real, whatever was rounded.
+
+    Of a negative number an imaginary part of −0 or less would turn the angle round, π to −π.
+    """
+    shape, places = aval_of(half).shape, np.arange(n // 2 + 1)
+    is_complex = np.broadcast_to((places != 0) & (2 * places != n), shape)
+    turned = imag(half)
+    return complex_number(real(half), select(is_complex, turned, full_like(turned, 0)))
 
 
 def _to_real(x: Any, lengths: Sequence[int]) -> Any:

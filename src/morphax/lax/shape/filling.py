@@ -280,10 +280,10 @@ def _scalar(value: Any, dtype: Any, weak_type: bool) -> Any:
         value = size_value(value, dtype)
     if isinstance(value, (Array, Tracer)):
         return convert(value, dtype, weak_type)
-    if type(value) is complex and isinstance(dtype, np.dtype):
-        value = host_scalar("lax.full, argument fill_value", value, dtype)
     if weak_type:
         return value
+    if type(value) is complex and isinstance(dtype, np.dtype):
+        value = host_scalar("lax.full, argument fill_value", value, dtype)
     number = converted(np.asarray(value), dtype)
     # A number of NumPy's is narrowed where it is an operand, an array is not.
     return (

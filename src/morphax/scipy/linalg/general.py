@@ -12,7 +12,8 @@ from ...core.dims import min_dim
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.blocks import rows_at
-from ...lax.linalg.matrix_stacks import product
+from ...lax.linalg.linear_systems import solved_with_factors
+from ...lax.linalg.matrix_stacks import adjoint, product
 from ...numpy.linalg.operands import (
     check_matrices,
     inexact_arrays,
@@ -23,7 +24,7 @@ from ...numpy.linalg.operands import (
 from ...numpy.operands import as_array
 from ...util.messages import message
 from .operands import how_transposed, of_one_stack, pair, system, without_column
-from .triangular import by_cholesky_factor, cholesky
+from .triangular import cholesky
 
 
 @replayed(1)
@@ -221,8 +222,22 @@ def _solve_general(a: Any, b: Any) -> Any:
 
 @replayed(2)
 def _solve_positive_definite(a: Any, b: Any, lower: bool) -> Any:
+    """Derivatives are those of any system, and use the factor again."""
     a, columns, is_vector = system("solve", a, b)
-    return by_cholesky_factor(cholesky(a, lower=lower), columns, lower, is_vector)
+    a, columns = of_one_stack(a, columns)
+    factor = cholesky(lax.stop_gradient(a), lower=lower)
+    factors, rows = _lu_of_cholesky(factor if lower else adjoint(factor))
+    x = solved_with_factors(a, factors, rows, columns, transpose_a=False)
+    return without_column(x, is_vector)
+
+
+def _lu_of_cholesky(below: Any) -> tuple[Any, Any]:
+    """The factors L D⁻¹ and D Lᴴ of L Lᴴ in one matrix, where D is L's diagonal, and its rows."""
+    *stack, size, _ = below.aval.shape
+    diagonal = jnp.diagonal(below, axis1=-2, axis2=-1)
+    unit = jnp.tril(below / diagonal[..., None, :], -1)
+    rows = lax.broadcasted_iota(np.int32, (*stack, size), len(stack))
+    return unit + diagonal[..., None] * adjoint(below), rows
 
 
 @replayed(1)

@@ -81,12 +81,8 @@ def cho_solve(
 
 @replayed(2)
 def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
-    c, columns, is_vector = system("cho_solve", *map(jnp.asarray, (c, b)))
-    return by_cholesky_factor(c, columns, lower, is_vector)
-
-
-def by_cholesky_factor(c: Any, columns: Any, lower: bool, is_vector: bool) -> Any:
     """X of C Cᴴ X = B, or of Cᴴ C X = B, in columns of which there may be one vector."""
+    c, columns, is_vector = system("cho_solve", *map(jnp.asarray, (c, b)))
     c, columns = of_one_stack(c, columns)
     for transposed in (False, True) if lower else (True, False):
         columns = _triangular(c, columns, lower, transposed, conjugated=transposed)

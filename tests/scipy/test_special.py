@@ -635,6 +635,19 @@ def test_tangents_of_weak_types_are_weak(name: str) -> None:
     assert tangent.weak_type == out.weak_type
 
 
+def test_tangents_whose_types_are_not_those_of_the_values() -> None:
+    for function, operands in (
+        (special.xlogy, (0.5, 2.0)),
+        (special.xlog1py, (0.5, 2.0)),
+        (special.expi, (0.5,)),
+        (special.sici, (0.5,)),
+        (special.fresnel, (0.5,)),
+    ):
+        out, tangent = jax.jvp(function, operands, (1.0,) * len(operands))
+        for x, t in zip(jax.tree.leaves(out), jax.tree.leaves(tangent), strict=True):
+            assert x.weak_type != t.weak_type
+
+
 @pytest.mark.parametrize("engine", [None, "native", "xla"])
 def test_slopes_of_beta_at_its_poles(engine: str | None) -> None:
     options = {"jax_cpu_engine": engine}

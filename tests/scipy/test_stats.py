@@ -318,6 +318,13 @@ def test_wrapped_cauchy_next_to_one_angle() -> None:
                 np.testing.assert_allclose(run(0.0, c), peak, 1e-13)
 
 
+def test_cauchy_far_out_beside_a_small_scale() -> None:
+    with jax.enable_x64(True):
+        for run in (cauchy.pdf, jax.jit(cauchy.pdf)):
+            x = np.array([1.0, -2.0, 1e3, np.inf])
+            np.testing.assert_allclose(run(x, 0.0, 1e-290), 1e-290 / np.pi / x**2, 1e-14)
+
+
 def test_pareto_of_quotients_beyond_the_range() -> None:
     with jax.enable_x64(True):
         for run in (pareto.logpdf, jax.jit(pareto.logpdf)):

@@ -15,6 +15,7 @@ from morphax.engines.loops.program import INDEX, Buffer, For, Index, Kind, Load,
 from morphax.engines.native import loop_plans
 from morphax.engines.native.short_rows import loop_of_short_rows
 from morphax.engines.native.woven_vectors import unwoven, woven
+from morphax.scipy.spatial.transform import Rotation
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.machine_code_calls import call, compiled
 
@@ -131,3 +132,15 @@ def test_woven_vectors_are_taken_apart_again(count: int, width: int) -> None:
     flat = [x for name in together for x in values[name]]
     assert flat == [turn * width + step for step in range(width) for turn in range(count)]
     assert [values[x] for x in unwoven(together, width, shuffle)] == [values[x] for x in names]
+
+
+def test_rows_as_many_as_no_vector_has() -> None:
+    # LLVM ended the process: of rows in vectors of six it lost a load.
+    def angles(quaternions: Any) -> Any:
+        return Rotation.from_quat(quaternions).as_euler("xyx")
+
+    with jax.enable_x64(True):
+        for count in (5, 6, 7, 12):
+            x = np.random.default_rng(count).normal(size=(count, 4))
+            (found,) = call(*compiled(make_jaxpr(angles)(x)), x)
+            np.testing.assert_allclose(found, angles(x), 1e-13)

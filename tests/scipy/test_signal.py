@@ -99,6 +99,11 @@ def test_operands_that_cannot_be_convolved() -> None:
             run(np.ones((3, 5)), np.ones((4, 2)), "valid")
     with pytest.raises(ShapeError, match="not empty"):
         signal.convolve(np.ones(0), np.ones(2))
+    for mode in ("full", "same", "valid"):
+        for x, y in ((np.ones(0), np.ones(2)), (np.ones(2), np.ones(0))):
+            with pytest.raises(ShapeError, match="not empty"):
+                signal.fftconvolve(x, y, mode)
+    assert signal.fftconvolve(np.ones((0, 3)), np.ones((0, 2)), axes=1).shape == (0, 4)
     with pytest.raises(ValueError, match="argument method"):
         signal.correlate(X, Y, method="slow")
     with pytest.raises(NotImplementedError, match="boundary='wrap'"):

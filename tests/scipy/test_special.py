@@ -405,6 +405,8 @@ def test_hypergeometric_functions_at_special_points() -> None:
         ((-1.0, 1.0, -2.0, 0.5), 1.25), ((2.0, 1.0, -2.0, 0.0), 1.0), ((0.0, 1.0, 0.0, 0.5), 1.0),
         ((1.0, 2.0, 3.0, -inf), 0.0), ((1.0, 2.0, 3.0, inf), inf), ((0.0, 2.0, 3.0, inf), 1.0),
         ((nan, 1.0, 1.0, 0.0), nan), ((1.0, 1.0, 1.0, nan), nan), ((-3.0, 1.0, -2.0, 0.5), inf),
+        ((0.5, 1.5, -0.5, 1.0), -inf), ((0.5, 1.5, -1.5, 1.0), inf),
+        ((0.1, -0.7, -1.5, 1.0), -inf), ((-0.5, 0.5, -0.5, 1.0), inf),
     ]  # fmt: skip
     with jax.enable_x64(True):
         for function, rows in ((special.hyp1f1, confluent), (special.hyp2f1, gauss)):
@@ -428,6 +430,24 @@ def test_powers_among_the_hypergeometric_functions_in_float32(engine: str) -> No
             found = jax.jit(function)(x)
     for value in found:
         np.testing.assert_allclose(value, power, 2e-5)
+
+
+# By mpmath, of numbers as float32 has them.
+NEXT_TO_ONE = [
+    ((0.1, -0.7, -2.25, 0.99999), 6845604.329888114),
+    ((-1.7, 0.4, -3.7, 0.99999), 55870501053.56343),
+    ((-0.999999, 0.7, -0.999999, 0.999), 125.89366539643093),
+    ((1.0, -1.5, -0.5, 0.999), -8.424687852597849),
+]
+
+
+@pytest.mark.parametrize("engine", ["eager", "xla", "native"])
+def test_float32_next_to_one_below_a_negative_parameter(engine: str) -> None:
+    given, expected = [np.array(x, np.float32) for x in zip(*NEXT_TO_ONE, strict=True)]
+    run = special.hyp2f1
+    if engine != "eager":
+        run = jax.jit(run, compiler_options={"jax_cpu_engine": engine})
+    np.testing.assert_allclose(run(*given.T), expected, 2e-7)
 
 
 def test_hypergeometric_functions_without_digits_are_nan() -> None:
@@ -633,6 +653,19 @@ def test_weak_types_are_those_of_jax() -> None:
 def test_tangents_of_weak_types_are_weak(name: str) -> None:
     out, tangent = jax.jvp(getattr(special, name), (0.5,), (1.0,))
     assert tangent.weak_type == out.weak_type
+
+
+def test_tangents_whose_types_are_not_those_of_the_values() -> None:
+    for function, operands in (
+        (special.xlogy, (0.5, 2.0)),
+        (special.xlog1py, (0.5, 2.0)),
+        (special.expi, (0.5,)),
+        (special.sici, (0.5,)),
+        (special.fresnel, (0.5,)),
+    ):
+        out, tangent = jax.jvp(function, operands, (1.0,) * len(operands))
+        for x, t in zip(jax.tree.leaves(out), jax.tree.leaves(tangent), strict=True):
+            assert x.weak_type != t.weak_type
 
 
 @pytest.mark.parametrize("engine", [None, "native", "xla"])

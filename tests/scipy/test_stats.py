@@ -24,10 +24,12 @@ from morphax.scipy.stats import (
     gamma,
     gumbel_l,
     norm,
+    pareto,
     poisson,
     truncnorm,
     uniform,
     vonmises,
+    wrapcauchy,
 )
 from morphax.test_util import check_grads
 
@@ -96,7 +98,7 @@ DISTRIBUTIONS = (
         "pareto",
         CONTINUOUS,
         points=(1.2, 2.5, 30.0),
-        parameters=((2.0,), (0.3,)),
+        parameters=((2.0,), (0.3,), (-1.0,), (0.0,)),
         more=(0.5, 1.0, 1.001, 1e30),
     ),
     Distribution(
@@ -145,7 +147,7 @@ DISTRIBUTIONS = (
         "gennorm",
         "logpdf pdf cdf",
         (-2.0, -0.3, 0.5, 4.0),
-        ((1.5,), (0.5,), (-1.0,)),
+        ((1.5,), (0.5,), (1e-10,), (-1.0,)),
         (9.0,),
         ((),),
     ),
@@ -271,6 +273,10 @@ def test_entropy_of_poisson() -> None:
         check_grads(poisson.entropy, (np.array([0.3, 5.0, 1001.0]),), order=1)
 
 
+PARETO = (pareto.logpdf, pareto.pdf, pareto.logcdf, pareto.cdf, pareto.logsf, pareto.sf)
+WRAPPED = (wrapcauchy.logpdf, wrapcauchy.pdf)
+
+
 def test_parameters_out_of_range_give_nan() -> None:
     numbers = [
         expon.sf(2.0, 0.0, -1.0),
@@ -280,6 +286,13 @@ def test_parameters_out_of_range_give_nan() -> None:
         truncnorm.cdf(2.0, 1.0, 0.5),
         truncnorm.logpdf(0.7, 1.0, 0.5),
         vonmises.logpdf(0.5, -1.0),
+        *[f(0.3, 0.0, -1.0) for f in (norm.cdf, norm.sf, norm.logcdf, norm.logsf)],
+        *[f(0.3, 0.0, -1.0) for f in (norm.ppf, norm.isf)],
+        *[f(x, b) for f in PARETO for x in (0.5, 2.0) for b in (-1.0, 0.0, np.nan)],
+        pareto.ppf(0.5, -1.0),
+        *[f(x, c) for f in WRAPPED for x in (-1.0, 0.0, 1.0) for c in (-0.5, 1.0, 1.5, np.nan)],
+        *[stats.binom.logpmf(k, -1, 0.5) for k in (-1, 0, 1)],
+        *[stats.nbinom.logpmf(k, -1, 0.5) for k in (-1, 0, 1)],
         *[stats.binom.logpmf(2, 5, p) for p in (-0.1, 1.1, np.inf, -np.inf)],
         *[stats.nbinom.logpmf(2, 5, p) for p in (-0.1, 1.1, np.inf, -np.inf)],
         *[stats.betabinom.logpmf(2, *wrong) for wrong in ((-1, 1, 1), (5, 0, 1), (5, 1, -2))],
@@ -294,6 +307,30 @@ def test_parameters_out_of_range_give_nan() -> None:
                 assert np.isnan(run(counts, *shape, p)).all()
     # As in JAX, where programs go to the limit of no deviation.
     assert norm.cdf(1.0, 0.0, 0.0) == 1
+
+
+def test_wrapped_cauchy_next_to_one_angle() -> None:
+    with jax.enable_x64(True):
+        for rest in (1e-3, 1e-9, 1e-15):
+            c = 1 - rest
+            peak = (1 + c) / (2 * np.pi * (1 - c))
+            for run in (wrapcauchy.pdf, jax.jit(wrapcauchy.pdf)):
+                np.testing.assert_allclose(run(0.0, c), peak, 1e-13)
+
+
+def test_cauchy_far_out_beside_a_small_scale() -> None:
+    with jax.enable_x64(True):
+        for run in (cauchy.pdf, jax.jit(cauchy.pdf)):
+            x = np.array([1.0, -2.0, 1e3, np.inf])
+            np.testing.assert_allclose(run(x, 0.0, 1e-290), 1e-290 / np.pi / x**2, 1e-14)
+
+
+def test_pareto_of_quotients_beyond_the_range() -> None:
+    with jax.enable_x64(True):
+        for run in (pareto.logpdf, jax.jit(pareto.logpdf)):
+            for b, scale in ((1e-300, 1e30), (1e300, 1e-30)):
+                truth = np.log(b) - np.log(scale)
+                np.testing.assert_allclose(run(scale, b, 0, scale), truth, 1e-14)
 
 
 def test_quantiles_at_minus_zero() -> None:

@@ -193,9 +193,10 @@ class VectorSteps:
             value = p.new(f"load {vector}, ptr {p.address(buffer, first)}, align {align}")
             if factor == -1:
                 value = self.reversed(value, vector)
-        elif (buffer, index) in self.together:
-            return self.row(buffer, index)
         elif factor in STRIDES and width in WIDTHS:
+            # Of other widths LLVM ends the process when it selects instructions for such shuffles.
+            if (buffer, index) in self.together:
+                return self.row(buffer, index)
             value = self.picked(buffer, index, factor)
         elif factor is not None:
             places = [p.address(buffer, index.plus(i * factor)) for i in range(width)]

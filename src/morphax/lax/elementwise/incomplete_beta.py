@@ -34,6 +34,7 @@ from .special import digamma
 _MOST_STEPS = 30000.0
 _LARGEST_PARAMETERS = 1e10
 _LARGEST_RATIO = 1e300
+_FEW = 100.0
 # Nearer to 1 the fraction converges slowly unless a is large.
 _END_OF_FRACTION = 0.9999
 
@@ -71,16 +72,15 @@ def _log_ratio(m: Notation, distance: Any, ratio: Any) -> Any:
     return m.where(is_near, near, m.log(ratio))
 
 
-def _fraction(m: Notation, a: Any, b: Any, x: Any) -> Any:
-    """α₁/(β₁ + α₂/(β₂ + …)), by which the leading factor is multiplied.
+def _fraction(m: Notation, a: Any, b: Any, x: Any, excess: Any) -> Any:
+    """α₁/(β₁ + α₂/(β₂ + …)), by which the leading factor is multiplied, for `excess` a − (a+b) x.
 
     α₁ = 1, αₙ₊₁ = (a+n−1) (a+b+n−1) n (b−n) x² / (a+2n−1)², βₙ₊₁ = n + n (b−n) x / (a+2n−1) + (a+n)
     (a − (a+b) x + 1 + n (2−x)) / (a+2n+1).  Summed as a series whose terms are tₖ = ρₖ tₖ₋₁.
     """
-    excess = a - (a + b) * x
 
     def denominator(n: Any) -> Any:
-        inner = n * (b - n) * (x / (a + 2.0 * n - 1.0))
+        inner = n * (b - n) * (x / (a + (2.0 * n - 1.0)))
         return n + inner + (a + n) * ((excess + 1.0 + n * (2.0 - x)) / (a + 2.0 * n + 1.0))
 
     def goes_on(n: Any, beta: Any, r: Any, t: Any, s: Any) -> Any:
@@ -88,8 +88,9 @@ def _fraction(m: Notation, a: Any, b: Any, x: Any) -> Any:
 
     def step(n: Any, beta: Any, r: Any, t: Any, s: Any) -> Sequence[Any]:
         n = n + 1.0
-        ratio = x / (a + 2.0 * n - 1.0)
-        alpha = ((a + n - 1.0) * ratio) * ((a + b + n - 1.0) * ratio) * (n * (b - n))
+        ratio = x / (a + (2.0 * n - 1.0))
+        # In this order: a + n has lost the digits of a small a.
+        alpha = ((a + (n - 1.0)) * ratio) * ((a + b + (n - 1.0)) * ratio) * (n * (b - n))
         following = denominator(n)
         v = -(alpha / beta / following) * (1.0 + r)
         r = v / (1.0 - v)
@@ -107,21 +108,25 @@ def _fraction(m: Notation, a: Any, b: Any, x: Any) -> Any:
 
 def _value(m: Notation, a: Any, b: Any, x: Any) -> Any:
     """I_x(a, b) of positive finite a and b, for 0 < x < 1."""
-    swaps, first, second, lower = _turned(m, a, b, x)
+    swaps, *turned = _turned(m, a, b, x)
     # It is the same after the exchange, and before it parts of it depend on no x.
     factor = _leading_factor(m, a, b, x, 1.0 - x)
-    value = factor * _fraction(m, first, second, lower)
+    value = factor * _fraction(m, *turned)
     return m.where(swaps, 1.0 - value, value)
 
 
 def _turned(m: Notation, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
-    """Whether 1 − x takes the place of x, then the parameters and the number."""
+    """Whether 1 − x takes the place of x, then the parameters, the number, and a − (a+b) x of them.
+
+    The last is formed of x and 1 − x: where b is large beside x, the product has lost its digits.
+    """
     y = 1.0 - x
     at_start = (y > _END_OF_FRACTION) & (x * b < 0.5)
     at_end = (x > _END_OF_FRACTION) & (y * a < 0.5)
     swaps = ((x * b > y * a) & ~at_start) | at_end
     first, second = m.where(swaps, b, a), m.where(swaps, a, b)
-    return swaps, first, second, m.where(swaps, y, x)
+    distance = y * a - x * b
+    return swaps, first, second, m.where(swaps, y, x), m.where(swaps, -distance, distance)
 
 
 def log_of_tail(m: Notation, a: Any, b: Any, x: Any, *, upper: bool) -> Any:
@@ -131,9 +136,9 @@ def log_of_tail(m: Notation, a: Any, b: Any, x: Any, *, upper: bool) -> Any:
     is_regular, is_between = is_distribution & ~(at_zero | at_one), (x > 0.0) & (x < 1.0)
     a, b = m.where(is_regular, a, 1.0), m.where(is_regular, b, 1.0)
     is_inside, inner = is_regular & is_between, m.where(is_between, x, 0.5)
-    swaps, first, second, lower = _turned(m, a, b, inner)
+    swaps, *turned = _turned(m, a, b, inner)
     scale, exponent = _scale_and_exponent(m, a, b, inner, 1.0 - inner)
-    tail = exponent + m.log(scale * _fraction(m, first, second, lower))
+    tail = exponent + m.log(scale * _fraction(m, *turned))
     opposite = _log_one_minus_exp(m, tail)
     value = m.where(swaps, tail, opposite) if upper else m.where(swaps, opposite, tail)
     below, above = (0.0, -math.inf) if upper else (-math.inf, 0.0)
@@ -192,8 +197,8 @@ def density_over_tail(m: Notation, a: Any, b: Any, x: Any, *, upper: bool) -> An
     is_distribution, inner_a, inner_b = _parameters(m, a, b)
     is_between = (x > 0.0) & (x < 1.0)
     inner = m.where(is_between, x, 0.5)
-    swaps, first, second, lower = _turned(m, inner_a, inner_b, inner)
-    fraction = _fraction(m, first, second, lower)
+    swaps, *turned = _turned(m, inner_a, inner_b, inner)
+    fraction = _fraction(m, *turned)
     factor = _leading_factor(m, inner_a, inner_b, inner, 1.0 - inner)
     own, other = 1.0 / fraction, factor / (1.0 - factor * fraction)
     ratio = m.where(swaps, own, other) if upper else m.where(swaps, other, own)
@@ -247,7 +252,10 @@ class RegularizedIncompleteBeta(OfBetaNumbers):
         a, b, x = [np.asarray(v, np.float64) for v in operands]
         # SciPy does not define all limits, and takes some for a value.
         ends = (a == 0) | (b == 0) | np.isinf(a) | np.isinf(b)
-        value = special_functions().betainc(np.where(ends, 1, a), np.where(ends, 1, b), x)
+        # Of whole parameters it adds binomial probabilities, which lose digits where b is large.
+        is_binomial = (a < _FEW) & (b > _FEW) & (b == np.floor(b))
+        b_near = np.where(is_binomial, np.nextafter(b, 0), b)
+        value = special_functions().betainc(np.where(ends, 1, a), np.where(ends, 1, b_near), x)
         at_zero, at_one = (a == 0) | (b == np.inf), (b == 0) | (a == np.inf)
         limit = np.where((x == 1) | ((x > 0) & at_zero), 1.0, 0.0)
         inside = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & ~(at_zero & at_one)

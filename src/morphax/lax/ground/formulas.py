@@ -336,10 +336,13 @@ def formula_of_arrays(
     *operands: Value,
     dtype: np.dtype = FLOAT64,
     known: Sequence[int] = (),
+    digits: np.dtype | None = None,
 ) -> Value:
-    """A formula computed in `dtype` and rounded once; of places `known`, constants are numbers."""
-    # Four bits more than the result has; the rest is rounded off.
-    page = ProgramNotation(b, float(dtypes.finfo(out.dtype).eps) / 16, dtype, out.shape)
+    """A formula computed in `dtype` and rounded once; of places `known`, constants are numbers.
+
+    Series end at four bits more than the result, or the dtype `digits`, has; the rest is rounded.
+    """
+    page = ProgramNotation(b, float(dtypes.finfo(digits or out.dtype).eps) / 16, dtype, out.shape)
     # Scalars stay scalars: what follows from them alone is computed once.
     inputs: list[Any] = [Written(page, b.convert(v, dtype)) for v in operands]
     for i in known:
@@ -356,8 +359,9 @@ class ByFormula(Elementwise):
     says otherwise, or the operands are narrower than float64 and `of_narrow` has digits enough for
     these: it takes and gives arrays of float64.  Programs compute what is narrower than float64 by
     `formula_of_single`, if there is one.  Where `keeps_dtype` holds, programs compute
-    float32 in float32.  Operands at `known_operands` are Python's numbers in programs that have
-    them as constants: the formula may be a shorter one then.
+    float32 in float32.  Where `loses_digits` holds, series go to the end of float64 for all
+    dtypes, for more may be lost than the result is rounded by.  Operands at `known_operands` are
+    Python's numbers in programs that have them as constants: the formula may be a shorter one then.
     """
 
     accepts = FLOATING
@@ -365,6 +369,7 @@ class ByFormula(Elementwise):
     formula_of_single: ClassVar[Callable[..., Any] | None] = None
     of_narrow: ClassVar[Callable[..., Any] | None] = None
     keeps_dtype: ClassVar[bool] = False
+    loses_digits: ClassVar[bool] = False
     known_operands: ClassVar[tuple[int, ...]] = ()
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
@@ -379,7 +384,8 @@ class ByFormula(Elementwise):
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
         dtype = COMPUTED_IN.get(out.dtype, out.dtype) if self.keeps_dtype else FLOAT64
         rule, known = partial(self._formula(out.dtype), **params), self.known_operands
-        return formula_of_arrays(b, out, rule, *operands, dtype=dtype, known=known)
+        digits = FLOAT64 if self.loses_digits else None
+        return formula_of_arrays(b, out, rule, *operands, dtype=dtype, known=known, digits=digits)
 
     def _formula(self, dtype: np.dtype) -> Callable[..., Any]:
         kind = type(self)
@@ -387,4 +393,5 @@ class ByFormula(Elementwise):
 
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
         rule = partial(self._formula(operands[0].dtype), **params)
-        return formula_of_scalars(w, rule, *operands)
+        digits = FLOAT64 if self.loses_digits else None
+        return formula_of_scalars(w, rule, *operands, digits=digits)

@@ -27,6 +27,8 @@ Blocks = Callable[[Sequence[np.ndarray]], list[np.ndarray]]
 class LongFormula(ByFormula):
     """Functions of real numbers by formulas of hundreds of steps and more."""
 
+    loses_digits = True
+
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         run = _machine_code(self, len(operands), tuple(params.items()))
         wide = np.broadcast_arrays(*[np.asarray(x, FLOAT64) for x in operands])

@@ -150,10 +150,13 @@ def formula_of_scalars(
     formula: Callable[..., Any],
     *operands: loops.Operand,
     dtype: np.dtype = FLOAT64,
+    digits: np.dtype | None = None,
 ) -> loops.Operand:
-    """A formula of floats, computed in `dtype` and rounded once."""
+    """A formula of floats, computed in `dtype` and rounded once.
+
+    Series end at four bits more than the result, or the dtype `digits`, has; the rest is rounded.
+    """
     out = operands[0].dtype
-    # Four bits more than the result has; the rest is rounded off.
-    notation = LoopNotation(w, float(dtypes.finfo(out).eps) / 16, dtype)
+    notation = LoopNotation(w, float(dtypes.finfo(digits or out).eps) / 16, dtype)
     result = formula(notation, *[Computed(notation, w.convert(x, dtype)) for x in operands])
     return w.convert(result.value, out)

@@ -159,6 +159,8 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Sequence[int] | No
                 fix="Name all axes, or broadcast the operands first.",
             )
         )
+    if any([x.aval.shape[i] == 0 for x in (in1, in2) for i in along]):
+        raise _nothing_to_convolve("fftconvolve", in1, in2)
     return _by_transforms("fftconvolve", in1, in2, mode, along)
 
 
@@ -246,16 +248,20 @@ def _larger_first(name: str, in1: Any, in2: Any, axes: Sequence[int]) -> tuple[A
     )
 
 
+def _nothing_to_convolve(name: str, in1: Any, in2: Any) -> ShapeError:
+    return ShapeError(
+        message(
+            f"scipy.signal.{name}",
+            given=f"{in1.aval} and {in2.aval}",
+            expected="operands that are not empty",
+            fix="Skip the call where there is nothing to convolve.",
+        )
+    )
+
+
 def _convolved(name: str, in1: Any, in2: Any, mode: str, method: str, precision: Any) -> Any:
     if not (in1.aval.size and in2.aval.size):
-        raise ShapeError(
-            message(
-                f"scipy.signal.{name}",
-                given=f"{in1.aval} and {in2.aval}",
-                expected="operands that are not empty",
-                fix="Skip the call where there is nothing to convolve.",
-            )
-        )
+        raise _nothing_to_convolve(name, in1, in2)
     axes = range(in1.aval.ndim)
     if not axes:
         return lax.mul(in1, in2)

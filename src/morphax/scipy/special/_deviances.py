@@ -234,7 +234,7 @@ def log_ratio(x: Any, y: Any, distance: Any) -> Any:
     size = x * scale + y * scale
     s = -jnp.where(is_near, distance * scale, 0) / jnp.where(is_near, size, 1)
     # By −0 the quotient would be negative.
-    return jnp.where(is_near, twice_artanh(s), _log_of_quotient(x, jnp.where(y == 0, 0, y)))
+    return jnp.where(is_near, twice_artanh(s), log_of_quotient(x, jnp.where(y == 0, 0, y)))
 
 
 # The distance follows from the two numbers.
@@ -247,7 +247,7 @@ log_ratio.defjvps(
 )
 
 
-def _log_of_quotient(x: Any, y: Any) -> Any:
+def log_of_quotient(x: Any, y: Any) -> Any:
     """log(x / y) of positive numbers, also where the quotient leaves the range of the dtype.
 
     There both are scaled by a power of two, of which the quotient has the square.

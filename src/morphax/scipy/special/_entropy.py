@@ -14,7 +14,7 @@ from ...engines.reference.nan_checks import checked_as_one
 from ...numpy.half_precision import in_float32
 from ...numpy.operands import settled
 from ._deviances import deviance, log_ratio, one_minus_ratio
-from ._operands import operands, real_operands
+from ._operands import operands, real_operands, strong
 
 
 def xlogy(x: Any, y: Any) -> Any:
@@ -35,9 +35,10 @@ def _xlogy(x: Any, y: Any) -> Any:
     return jnp.where(x != 0, x * lax.log(y), 0.0)
 
 
+# Tangents that are not of weak types, as JAX's.
 _xlogy.defjvps(
-    lambda t, out, x, y: t * lax.log(y),
-    lambda t, out, x, y: t * x / y,
+    lambda t, out, x, y: strong(t * lax.log(y)),
+    lambda t, out, x, y: strong(t * x / y),
 )
 
 
@@ -60,8 +61,8 @@ def _xlog1py(x: Any, y: Any) -> Any:
 
 
 _xlog1py.defjvps(
-    lambda t, out, x, y: t * lax.log1p(y),
-    lambda t, out, x, y: t * x / (1 + y),
+    lambda t, out, x, y: strong(t * lax.log1p(y)),
+    lambda t, out, x, y: strong(t * x / (1 + y)),
 )
 
 

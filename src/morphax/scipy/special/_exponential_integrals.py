@@ -32,7 +32,7 @@ from ._exponential_integral_of_single import (
     exp1_of_single,
     expi_of_single,
 )
-from ._operands import real_operands, strong
+from ._operands import real_operands, strong, strong_value
 
 EULER = 0.5772156649015329
 _START_OF_ASYMPTOTIC = 40.0
@@ -278,7 +278,7 @@ def expi(x: Any) -> Any:
         >>> special.expi(1.0)
         Array(1.8951178, dtype=float32)
     """
-    return strong(expi_p.bind(*real_operands("expi", x)))
+    return strong_value(expi_p.bind(*real_operands("expi", x)))
 
 
 @in_float32

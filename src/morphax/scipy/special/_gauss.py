@@ -77,7 +77,7 @@ def _gauss_inside(
 
 
 def _gauss_at_one(m: Notation, a: Any, b: Any, c: Any) -> Any:
-    """Γ(c) Γ(c − a − b) / (Γ(c − a) Γ(c − b)), or ∞."""
+    """Γ(c) Γ(c − a − b) / (Γ(c − a) Γ(c − b)), or ∞ of the sign of Γ(c) / (Γ(a) Γ(b))."""
     rest = c - a - b
     is_finite = rest > 0.0
     rest = m.where(is_finite, rest, 1.0)
@@ -86,7 +86,8 @@ def _gauss_at_one(m: Notation, a: Any, b: Any, c: Any) -> Any:
     value = sign * m.exp((parts[0] - parts[1]) + (parts[2] - parts[3]))
     size = sum((abs(part) for part in parts), 0.0)
     is_lost = ~(size < MOST_LOSS) & (size < math.inf)
-    return m.where(is_finite, m.where(is_lost, math.nan, value), math.inf)
+    infinite = math.inf * (sign_of_gamma(m, c) * sign_of_gamma(m, a) * sign_of_gamma(m, b))
+    return m.where(is_finite, m.where(is_lost, math.nan, value), infinite)
 
 
 def gauss(m: Notation, a: Any, b: Any, c: Any, x: Any) -> Any:

@@ -195,8 +195,8 @@ def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
         a, b, c, x: arrays (...) that broadcast, floating.
 
     Returns:
-        Array (...): if the series is no polynomial, ∞ for x > 1, for x = 1 unless c > a + b, and
-        where c is 0 or a negative integer; NaN where fewer than six digits are left, as of a
+        Array (...): if the series is no polynomial, ∞ for x > 1, ±∞ for x = 1 unless c > a + b, and
+        ∞ where c is 0 or a negative integer; NaN where fewer than six digits are left, as of a
         negative c, or of parameters of very different sizes, next to large numbers.
 
     Raises:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...control.custom.custom_jvp import custom_jvp
+from ...core import aval_of
 from ...lax.elementwise.convert import convert
 from ...numpy.operands import as_array, promoted_inexact
 from ...util.messages import message
@@ -36,7 +38,16 @@ def real_operands(name: str, *given: Any, refusal: type[Exception] = ValueError)
 
 def strong(x: Any) -> Any:
     """`x` with a dtype that others adapt to."""
-    return convert(x, x.aval.dtype)
+    return convert(x, aval_of(x).dtype)
+
+
+@custom_jvp
+def strong_value(x: Any) -> Any:
+    """The same, with the tangent as it is, which stays weak: so JAX has it of some integrals."""
+    return strong(x)
+
+
+strong_value.defjvps(lambda t, out, x: t)
 
 
 def polynomial(x: Any, coefficients: Sequence[float]) -> Any:

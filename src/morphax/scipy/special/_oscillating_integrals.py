@@ -21,7 +21,7 @@ from ...numpy.half_precision import in_float32
 from ...numpy.sine_cardinal import sine_over
 from ...util.scipy_libraries import special_functions
 from . import _sine_integrals_of_single as of_single
-from ._operands import chebyshev, real_operands, strong
+from ._operands import chebyshev, real_operands, strong_value
 
 _EULER = 0.5772156649015329
 _HALF_PI = math.pi / 2
@@ -268,7 +268,7 @@ def sici(x: Any) -> tuple[Any, Any]:
         (Array(0.94608307, dtype=float32), Array(0.33740392, dtype=float32))
     """
     (x,) = real_operands("sici", x)
-    return strong(sine_integral_p.bind(x)), strong(cosine_integral_p.bind(x))
+    return strong_value(sine_integral_p.bind(x)), strong_value(cosine_integral_p.bind(x))
 
 
 @in_float32
@@ -294,4 +294,4 @@ def fresnel(x: Any) -> tuple[Any, Any]:
         (Array(0.43825915, dtype=float32), Array(0.7798934, dtype=float32))
     """
     (x,) = real_operands("fresnel", x, refusal=NotImplementedError)
-    return strong(fresnel_sine_p.bind(x)), strong(fresnel_cosine_p.bind(x))
+    return strong_value(fresnel_sine_p.bind(x)), strong_value(fresnel_cosine_p.bind(x))

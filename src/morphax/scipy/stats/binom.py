@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
@@ -29,13 +31,15 @@ from ._ends import exponential
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """The logarithm of C(n, k) pᵏ (1 − p)ⁿ⁻ᵏ, and −∞ unless k is 0, 1, …, n.
 
+    It is NaN where n is negative.
+
     Example:
         >>> from morphax.scipy.stats import binom
         >>> binom.logpmf(1, 2, 0.5)
         Array(-0.6931472, dtype=float32, weak_type=True)
     """
     count, inside, n, p = counted("binom.logpmf", k, loc, n, p)
-    p = probability(p)
+    p = jnp.where(n < 0, np.nan, probability(p))
     inside = inside & ~(count > n)
     k = jnp.where(inside, count, 0)
     return jnp.where(inside, _log_probability(k, n, jnp.where(inside, p, 0.5)), never(p))

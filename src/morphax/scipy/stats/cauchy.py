@@ -59,11 +59,12 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     z, scale = standardized("cauchy.pdf", x, loc, scale)
     # Not by its logarithm, of which a rounding is the more digits the farther out z is.  Of large z
-    # the square overflows.
+    # the square overflows, and its inverse vanishes where a small scale divides it.
     is_large = lax.abs(z) > _LARGE
     near, far = jnp.where(is_large, 0, z), jnp.where(is_large, z, 1)
-    decay = jnp.where(is_large, lax.square(1 / far), 1 / (1 + near * near))
-    return decay / (math.pi * scale)
+    inverse = 1 / far
+    decay = jnp.where(is_large, inverse, 1 / (1 + near * near))
+    return inverse * (decay / (math.pi * scale))
 
 
 @replayed(3)

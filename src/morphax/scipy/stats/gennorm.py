@@ -86,13 +86,14 @@ def cdf(x: Any, beta: Any) -> Any:
     x, beta = arguments("gennorm.cdf", x, beta)
     beta = jnp.where(beta > 0, beta, np.nan)
     power = _power(x, beta)
-    # Where the power is infinite the tail is 0, as it is for this one, and so are its slopes.
+    # Where the power is infinite the tail is 0, and so are its slopes.
     is_far = power == np.inf
     x = jnp.where(is_far, lax.sign(x), x)
-    power = jnp.where(is_far, 1e4, _power(x, beta))
+    power = _power(x, beta)
     # Near 0 by the series of the incomplete gamma function, in x, of which the power may vanish.
     is_near = power < float(dtypes.finfo(power.dtype).eps)
     factor = jnp.where(is_near, x, 0) * (1 - jnp.where(is_near, power, 0) / (1 + beta))
     near = factor * lax.exp(-lax.lgamma(1 + 1 / beta))
     tail = 0.5 * lax.igammac(1 / beta, jnp.where(is_near, 1, power))
+    tail = jnp.where(is_far, 0, tail)
     return jnp.where(is_near, 0.5 + 0.5 * near, jnp.where(x > 0, 1 - tail, tail))

@@ -32,13 +32,15 @@ from ._ends import exponential
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """The logarithm of C(k + n − 1, n − 1) pⁿ (1 − p)ᵏ, and −∞ unless k is 0, 1, ….
 
+    It is NaN where n is negative.
+
     Example:
         >>> from morphax.scipy.stats import nbinom
         >>> nbinom.logpmf(1, 1, 0.5)
         Array(-1.3862944, dtype=float32, weak_type=True)
     """
     count, inside, n, p = counted("nbinom.logpmf", k, loc, n, p)
-    p = probability(p)
+    p = jnp.where(n < 0, np.nan, probability(p))
     return jnp.where(inside, _log_probability(count, n, jnp.where(inside, p, 0.5)), never(p))
 
 

@@ -2,7 +2,9 @@
 
 With z = (x − μ) / σ, its density is φ(z) / σ, where φ(z) = exp(−z²/2) / √2π, and its distribution
 function is Φ(z), the integral of φ from −∞ to z.  All functions take arrays that broadcast against
-each other, and give an array of their shape and promoted floating dtype.
+each other, and give an array of their shape and promoted floating dtype; NaN where σ
+is negative.  Of σ = 0, where programs go to the limit of no deviation, distribution functions are
+those of μ itself.
 """
 
 from __future__ import annotations
@@ -65,7 +67,17 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.cdf(1.96)
         Array(0.9750021, dtype=float32)
     """
-    return special.ndtr(quotient(*shifted("norm.cdf", x, loc, scale)))
+    return special.ndtr(quotient(*_placed("norm.cdf", x, loc, scale)))
+
+
+def _placed(name: str, x: Any, loc: Any, scale: Any) -> tuple[Any, Any]:
+    """x − μ and σ, or NaN where σ is negative."""
+    distance, scale = shifted(name, x, loc, scale)
+    return distance, _deviation(scale)
+
+
+def _deviation(scale: Any) -> Any:
+    return jnp.where(scale < 0, np.nan, scale)
 
 
 @replayed(3)
@@ -78,7 +90,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.logcdf(-40.0)
         Array(-804.60846, dtype=float32)
     """
-    return _log_below(*shifted("norm.logcdf", x, loc, scale))
+    return _log_below(*_placed("norm.logcdf", x, loc, scale))
 
 
 @replayed(3)
@@ -91,7 +103,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.sf(1.96)
         Array(0.02499789, dtype=float32)
     """
-    return special.ndtr(-quotient(*shifted("norm.sf", x, loc, scale)))
+    return special.ndtr(-quotient(*_placed("norm.sf", x, loc, scale)))
 
 
 @replayed(3)
@@ -104,7 +116,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.logsf(40.0)
         Array(-804.60846, dtype=float32)
     """
-    distance, scale = shifted("norm.logsf", x, loc, scale)
+    distance, scale = _placed("norm.logsf", x, loc, scale)
     return _log_below(-distance, scale)
 
 
@@ -119,7 +131,7 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(1.9599645, dtype=float32)
     """
     q, loc, scale = arguments("norm.ppf", q, loc, scale)
-    return loc + scale * special.ndtri(q)
+    return loc + _deviation(scale) * special.ndtri(q)
 
 
 @replayed(3)
@@ -133,4 +145,4 @@ def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(1.9599639, dtype=float32)
     """
     q, loc, scale = arguments("norm.isf", q, loc, scale)
-    return loc - scale * special.ndtri(q)
+    return loc - _deviation(scale) * special.ndtri(q)

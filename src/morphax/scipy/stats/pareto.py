@@ -1,7 +1,7 @@
 """The Pareto distribution, with density b z^(−b−1) / `scale` for z = (x − `loc`) / `scale` ≥ 1.
 
 All functions take arrays that broadcast against each other, and give an array of their shape and
-promoted floating dtype.
+promoted floating dtype; NaN where b ≤ 0.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from ...numpy.half_precision import in_float32
+from ..special._deviances import log_of_quotient
 from ._arguments import arguments, inside, placed, positive, probability
 from ._ends import exponential, of_quotient
 
@@ -31,12 +32,13 @@ def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(0.6931472, dtype=float32, weak_type=True)
     """
     logarithm, scale, b, below = _within("pareto.logpdf", x, b, loc, scale)
-    return jnp.where(below, -np.inf, lax.log(b / scale) - (b + 1) * logarithm)
+    return jnp.where(below, -np.inf, log_of_quotient(b, scale) - (b + 1) * logarithm)
 
 
 def _within(name: str, x: Any, b: Any, loc: Any, scale: Any) -> list[Any]:
-    """log z, or 0 where z < 1; `scale` or NaN; b; and where z < 1."""
+    """log z, or 0 where z < 1; `scale`, or NaN if b is none; b; and where z < 1."""
     distance, scale, b = placed(name, x, loc, scale, b)
+    scale = jnp.where(b > 0, scale, np.nan)
     below = distance / scale < 1
     return [_log_quotient(inside(below, distance, scale), scale), scale, b, below]
 
@@ -152,5 +154,5 @@ def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(2., dtype=float32, weak_type=True)
     """
     q, b, loc, scale = arguments("pareto.ppf", q, b, loc, scale)
-    scale = positive(scale)
+    scale, b = positive(scale), positive(b)
     return loc + scale * lax.exp(-lax.log1p(-probability(q)) / b)

@@ -1,7 +1,7 @@
 """The wrapped Cauchy distribution of angles: (1 − c²) / (2π (1 + c² − 2c cos x)) on [0, 2π].
 
 All functions take arrays that broadcast against each other, and give an array of their shape and
-promoted floating dtype.
+promoted floating dtype; NaN unless 0 ≤ c < 1.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
-from ._arguments import arguments
+from ._arguments import arguments, never
 
 
 @replayed(2)
@@ -29,12 +29,14 @@ def logpdf(x: Any, c: Any) -> Any:
         Array(-1.837877, dtype=float32, weak_type=True)
     """
     x, c = arguments("wrapcauchy.logpdf", x, c)
+    c = jnp.where((c >= 0) & (c < 1), c, np.nan)
     outside = (x < 0) | (x > 2 * math.pi)
     angle = jnp.where(outside, 0, x)
     # 1 + c² − 2c cos x, as a sum of squares.
     spread = lax.square(1 - c) + 4 * c * lax.square(lax.sin(0.5 * angle))
-    value = lax.log1p(-c * c) - math.log(2 * math.pi) - lax.log(spread)
-    return jnp.where(outside, -np.inf, value)
+    # 1 − c² as a product: next to c = 1 the square is rounded by more than is left.
+    value = lax.log((1 - c) * (1 + c) / spread) - math.log(2 * math.pi)
+    return jnp.where(outside, never(c), value)
 
 
 @replayed(2)

@@ -53,6 +53,29 @@ def test_parameters_next_to_the_largest_number() -> None:
     np.testing.assert_array_equal(results["igammac"][far], (x < a)[far])
 
 
+# By mpmath: a, x, P and Q.  SciPy ends its series too early.
+BELOW_LARGE_MEANS = np.array(
+    [
+        (1000000.0, 994000.0, 9.178900262302024e-10, 0.99999999908211),
+        (10000000.0, 9980000.0, 1.2364070637223816e-10, 0.9999999998763593),
+        (100000000.0, 99960000.0, 3.160437711619915e-05, 0.9999683956228838),
+        (54947288.0, 54883068.0, 2.2200643762172086e-18, 1.0),
+    ]
+)
+
+
+def test_tails_below_large_means() -> None:
+    a, x, below, above = BELOW_LARGE_MEANS.T
+    with enable_x64(True):
+        for run in (lax.igamma, jit(lax.igamma)):
+            np.testing.assert_allclose(run(a, x), below, 1e-13)
+        for run in (lax.igammac, jit(lax.igammac)):
+            np.testing.assert_allclose(run(a, x), above, 1e-13)
+    # The first three rows are numbers of float32 too.
+    single = np.float32(a[:3]), np.float32(x[:3])
+    np.testing.assert_allclose(lax.igamma(*single), below[:3], 2e-7)
+
+
 def test_the_incomplete_beta_function_at_edges() -> None:
     shapes = (0.0, 1, -1, 0.5, 2, 1e5, np.inf, np.nan)
     points = (0.0, -0.0, 0.25, 1, 1.5, -0.5, np.nan, np.inf)

@@ -40,9 +40,11 @@ class TypePromotionError(ValueError):
 
     Example:
         >>> import morphax.numpy as jnp
-        >>> jnp.ones(2, "int4") + jnp.ones(2, "int8")
-        Traceback (most recent call last):
-        morphax.dtypes.TypePromotionError: ...
+        >>> try:
+        ...     jnp.ones(2, "int4") + jnp.ones(2, "int8")
+        ... except TypePromotionError:
+        ...     print("which of the two?")
+        which of the two?
         >>> jnp.ones(2, "int4").astype("int8") + jnp.ones(2, "int8")
         Array([2, 2], dtype=int8)
     """
@@ -57,9 +59,11 @@ class KeyPromotionError(TypePromotionError, TypeError):
 
     Example:
         >>> import morphax as jax
-        >>> jax.random.key(0) + 1
-        Traceback (most recent call last):
-        morphax.dtypes.KeyPromotionError: ...
+        >>> try:
+        ...     jax.random.key(0) + 1
+        ... except KeyPromotionError:
+        ...     print("a key is no number")
+        a key is no number
         >>> jax.random.fold_in(jax.random.key(0), 1).shape
         ()
     """

@@ -35,6 +35,7 @@ from ...transforms.flattening import (
 )
 from ...tree import PyTreeDef
 from ...util.messages import message
+from .. import loops
 from ..remembered import Recall
 from .carry import (
     CarrySearch,
@@ -48,7 +49,6 @@ from .carry import (
 from .loop_sizes import check_bounds, leaf_names
 from .scans import scan
 from .while_bounds import bounds_in_force
-from .while_derivatives import reversible_while_p
 from .while_primitive import while_p
 
 
@@ -109,7 +109,7 @@ def while_loop(
         recall.found = recall.keep(program, [*captured, *search.found.captured])
     (loop, condition, cond_nconsts), captured = recall.found
     bounds = bounds_in_force()
-    primitive = while_p if bounds is None else reversible_while_p
+    primitive = while_p if bounds is None else loops.while_derivatives.reversible_while_p
     outs = primitive.bind(
         *captured,
         *start_carry(leaves, loop.avals),

@@ -14,7 +14,7 @@ from ..lax.elementwise.bitwise import and_p, or_p
 from ..lax.elementwise.convert import convert
 from ..lax.elementwise.selection import max_p, min_p
 from ..lax.ground.linear_structure import broadcast_to
-from .half_precision import widened
+from ..lax.ground.narrow import COMPUTED_IN
 from .integer_powers import integer_power
 from .masked_products import masked_product
 from .of_numpy import floor_divide_of_numpy, remainder_of_numpy
@@ -287,7 +287,9 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     difference is rounded where digits are few, and the quotient would be another whole number.
     """
     rest = rem_p.bind(x, y)
-    quotient = lax.div(lax.sub(widened(x), widened(rest)), widened(y))
+    wide = COMPUTED_IN.get(rest.aval.dtype, rest.aval.dtype)
+    x, divisor = convert(x, wide), convert(y, wide)
+    quotient = lax.div(lax.sub(x, convert(rest, wide)), divisor)
     rounds_up = _rounds_up(rest, y)
     floored = lax.round(chosen(rounds_up, lax.sub(quotient, 1), quotient))
     return convert(floored, rest.aval.dtype), chosen(rounds_up, lax.add(rest, y), rest)

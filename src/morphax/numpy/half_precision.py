@@ -32,7 +32,7 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
         result = dtypes.result_type(*arrays, *complexes)
         if not is_narrow(result):
             return function(*args, **kwargs)
-        found = function(*map(widened, args), **{name: widened(x) for name, x in kwargs.items()})
+        found = function(*map(_widened, args), **{name: _widened(x) for name, x in kwargs.items()})
         return tree.map(lambda y: convert(y, result), found)
 
     return rounded
@@ -48,6 +48,6 @@ def is_narrow(dtype: Any) -> bool:
     return dtypes.issubdtype(dtype, np.floating) and dtype.itemsize < _SINGLE.itemsize
 
 
-def widened(x: Any) -> Any:
+def _widened(x: Any) -> Any:
     """An array in float32 if its dtype is narrower; anything else as it is."""
     return convert(x, _SINGLE) if hasattr(x, "dtype") and is_narrow(x.dtype) else x

@@ -355,7 +355,7 @@ def inexact_type(name: str, *arrays: Any) -> tuple[Any, bool]:
 def concrete_values(where: str, x: Any, fix: str) -> np.ndarray[Any, Any]:
     """The numbers of `x`, which decide the shape of a result: that has no derivative."""
     known = x.concrete() if isinstance(x, Tracer) else x
-    if known is None:
+    if known is None and x is not None:
         raise errors.ConcretizationTypeError(
             message(
                 where,

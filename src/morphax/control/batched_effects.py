@@ -24,9 +24,9 @@ from ..core import (
 )
 from ..transforms.batching import batch_jaxpr, unbatched_aval
 from ..util.messages import message
+from . import checks
 from .checks.check_primitive import check_p
 from .checks.check_sites import DivisionByZeroError, FailedCheckError, NaNError, OOBError
-from .checks.checked_programs import checked_program
 
 _EVERY_CATEGORY = frozenset({DivisionByZeroError, FailedCheckError, NaNError, OOBError})
 
@@ -43,6 +43,7 @@ def batch_with_checks(
         aval_of(x) if d is None else unbatched_aval(aval_of(x), d)
         for x, d in zip(operands, dims, strict=True)
     ]
+    checked_program = checks.checked_programs.checked_program
     program = checked_program(call_program(primitive, avals, params), _EVERY_CATEGORY, frozenset())
     fragment = batch_jaxpr(program.jaxpr, tuple(dims), axes)
     results, where = apply_jaxpr(fragment.jaxpr, *operands), fragment.out_dims

@@ -44,12 +44,12 @@ from ...transforms.known_parts import known_program
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
 from ...transforms.transposition import open_transpose
+from .. import loops as control_loops
 from ..bodies.body_primitive import HasBodies
 from ..bodies.fixpoint import spread
 from ..bodies.wiring import Body, Parts, Role, Wiring, slice_aval, stacked_aval
 from ..calls import applied_at, bound, interpreted_operations, no_scope, run_compiled
 from .loop_sizes import check_stackable
-from .scan_lowering import scan_as_while
 
 
 @final
@@ -122,7 +122,8 @@ class Scan(HasBodies):
     def lower(
         self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Param
     ) -> list[Value]:
-        return b.inline(scan_as_while(tuple(params.items())), *operands)
+        as_while = control_loops.scan_lowering.scan_as_while(tuple(params.items()))
+        return b.inline(as_while, *operands)
 
     def to_loops(
         self, b: loops.Builder, outs: Sequence[Any], *operands: loops.Value, **params: Param

@@ -52,17 +52,14 @@ void Workers::Schedule(std::function<void()> task) {
 }
 
 void Workers::serve() noexcept {
-  bool has_worked = false;
   ++awake_;
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
-    if (has_worked) {
-      // One operation follows another: who stays awake meanwhile takes part from the start.
-      lock.unlock();
-      parts::spin_until([this] { return waiting_.load(std::memory_order_relaxed) > 0; });
-      lock.lock();
-    }
+    // One operation follows another: who stays awake meanwhile takes part from the start.
+    lock.unlock();
+    parts::spin_until([this] { return waiting_.load(std::memory_order_relaxed) > 0; });
+    lock.lock();
     --awake_;
     is_work_.wait(lock, [this] { return !tasks_.empty(); });
     ++awake_;
@@ -72,7 +69,6 @@ void Workers::serve() noexcept {
     --waiting_;
     lock.unlock();
     task();
-    has_worked = true;
     lock.lock();
   }
 }

@@ -49,13 +49,10 @@ class OfGammaNumbers(ByFormula):
         wide = [np.asarray(x, np.float64) for x in operands]
         function = getattr(special_functions(), self.scipy_name)
         out = np.asarray(function(*wide)).astype(operands[0].dtype)
-        is_large = wide[0] > _MOST_FOR_SCIPY
-        if not is_large.any():
-            return out
-        few = [
-            np.broadcast_to(x, out.shape)[np.broadcast_to(is_large, out.shape)] for x in operands
-        ]
-        out[np.broadcast_to(is_large, out.shape)] = self._by_formula(*few)
+        is_large = np.broadcast_to(wide[0] > _MOST_FOR_SCIPY, out.shape)
+        if is_large.any():
+            few = [np.broadcast_to(x, out.shape)[is_large] for x in operands]
+            out[is_large] = self._by_formula(*few)
         return out
 
     def _by_formula(self, *operands: Any) -> Any:

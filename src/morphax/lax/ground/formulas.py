@@ -358,10 +358,10 @@ class ByFormula(Elementwise):
     Parameters are given to the formula by name.  Eager mode computes by it too, unless `evaluate`
     says otherwise, or the operands are narrower than float64 and `of_narrow` has digits enough for
     these: it takes and gives arrays of float64.  Programs compute what is narrower than float64 by
-    `formula_of_single`, if there is one.  Where `keeps_dtype` holds, programs compute
-    float32 in float32.  Where `loses_digits` holds, series go to the end of float64 for all
-    dtypes, for more may be lost than the result is rounded by.  Operands at `known_operands` are
-    Python's numbers in programs that have them as constants: the formula may be a shorter one then.
+    `formula_of_single`, if there is one.  Where `keeps_dtype` holds, programs compute float32 in
+    float32.  Series end where the result's dtype does, or `digits`, if more may be lost than the
+    result is rounded by.  Operands at `known_operands` are Python's numbers in programs that have
+    them as constants: the formula may be a shorter one then.
     """
 
     accepts = FLOATING
@@ -369,7 +369,7 @@ class ByFormula(Elementwise):
     formula_of_single: ClassVar[Callable[..., Any] | None] = None
     of_narrow: ClassVar[Callable[..., Any] | None] = None
     keeps_dtype: ClassVar[bool] = False
-    loses_digits: ClassVar[bool] = False
+    digits: ClassVar[np.dtype | None] = None
     known_operands: ClassVar[tuple[int, ...]] = ()
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
@@ -384,7 +384,7 @@ class ByFormula(Elementwise):
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
         dtype = COMPUTED_IN.get(out.dtype, out.dtype) if self.keeps_dtype else FLOAT64
         rule, known = partial(self._formula(out.dtype), **params), self.known_operands
-        digits = FLOAT64 if self.loses_digits else None
+        digits = self.digits
         return formula_of_arrays(b, out, rule, *operands, dtype=dtype, known=known, digits=digits)
 
     def _formula(self, dtype: np.dtype) -> Callable[..., Any]:
@@ -393,5 +393,4 @@ class ByFormula(Elementwise):
 
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
         rule = partial(self._formula(operands[0].dtype), **params)
-        digits = FLOAT64 if self.loses_digits else None
-        return formula_of_scalars(w, rule, *operands, digits=digits)
+        return formula_of_scalars(w, rule, *operands, digits=self.digits)

@@ -27,7 +27,7 @@ Blocks = Callable[[Sequence[np.ndarray]], list[np.ndarray]]
 class LongFormula(ByFormula):
     """Functions of real numbers by formulas of hundreds of steps and more."""
 
-    loses_digits = True
+    digits = FLOAT64
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         run = _machine_code(self, len(operands), tuple(params.items()))
